@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -163,13 +164,31 @@ def _rows_like(first: Answers, other: Answers) -> Answers:
     if common < max(len(ours), len(theirs)):
         raise InputError(
             f"{_two(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))}, "
-            f"{count(common) if common else 'none'} in common. Compare them on one file: "
-            f"`sentiscope compare {first.record.run} {other.record.run} --data FILE`"
+            f"{count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them "
+            f"on one file: `sentiscope compare {first.record.run} {other.record.run} --data FILE`"
         )
     places: dict[tuple[str, bytes], list[int]] = {}
     for place, key in reversed(list(enumerate(theirs))):
         places.setdefault(key, []).append(place)
     return taken(other, np.array([places[key].pop() for key in ours]))
+
+
+def _explain_rows(first: RunRecord, other: RunRecord) -> str:
+    """Say which rule of ours gave two runs other rows of the same data; empty if it is none."""
+    ours, theirs = first.config.data, other.config.data
+    if ours.name != theirs.name:
+        return ""
+    reasons = []
+    if ours.split_rule != theirs.split_rule:
+        older, newer = (first, other) if ours.split_rule < theirs.split_rule else (other, first)
+        old, new = older.config.data.split_rule, newer.config.data.split_rule
+        reasons.append(
+            f"'{older.run}' was cut by an older rule than '{newer.run}' (data.split_rule={old} and {new}; a new "
+            f"training with --set data.split_rule={old} has the rows of '{older.run}')"
+        )
+    if {Path(name).name for name in ours.learned()} != {Path(name).name for name in theirs.learned()}:
+        reasons.append("rows that a run which one of them started from had learned from are left out")
+    return f": {'; '.join(reasons)}" if reasons else ""
 
 
 def taken(answers: Answers, rows: np.ndarray) -> Answers:

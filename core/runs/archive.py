@@ -24,8 +24,9 @@ from core import quotas
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
+from core.data.config import listed
 from core.data.sources import named
-from core.exceptions import DataError, InputError, RunDamaged
+from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.borrowed import BACKBONE, Borrowed, plain
@@ -34,6 +35,8 @@ from core.runs.record import (
     EMBEDDINGS,
     EVALUATION,
     HISTORY,
+    IMPORTED,
+    LINEAGE,
     METRICS,
     PREDICTIONS,
     RECORD,
@@ -50,14 +53,13 @@ LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
 FILES = 500
 """Entries that an archive may have."""
-IMPORTED = ".imported"
-"""File of a run that came from elsewhere: how many bytes came. It does not travel on."""
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
     re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS, TAGS)))})"),
     re.compile(r"projections/[A-Za-z0-9-]+\.(npy|json)"),
     re.compile(r"belief/[A-Za-z0-9-]+\.json"),
+    re.compile(rf"{LINEAGE}/[0-9a-f]{{32}}\.texts"),
 )
 _BLOCK = 1024**2
 _BROKEN = (
@@ -80,7 +82,7 @@ def export_run(store: RunStore, run: str) -> bytes:
         raise InputError(f"run '{run}' is {record.status}; export it when it has ended")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name, path in _known_files(folder):
+        for name, path in (*_known_files(folder), *_shared_lineage(folder, record)):
             info = zipfile.ZipInfo(f"{run}/{name}")
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             try:
@@ -152,6 +154,16 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
             if any(part.is_symlink() for part in (path, *path.relative_to(folder).parents) if str(part) != "."):
                 raise InputError(f"{folder.name}/{inside}: is a link, which is not followed")
             yield inside, path
+
+
+def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
+    """Files of the lineage of a starter that lie with another starter."""
+    from core.runs.lineage import find_files
+
+    if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
+        with contextlib.suppress(NotAvailable):
+            for path in find_files(folder, dataclasses.replace(record, lineage=lacking)):
+                yield f"{LINEAGE}/{path.name}", path
 
 
 def _is_known(inside: str) -> bool:
@@ -253,6 +265,9 @@ def pathless(config: RunConfig) -> RunConfig:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
     if examples := config.data.examples:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
+    if lineage := config.data.learned():
+        names = listed(_elsewhere(path) for path in lineage)
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=names))
     if set(lexicons) - {VADER}:
         told = [each if each == VADER else _elsewhere(each) for each in lexicons]
         again = [f" ({told[:place].count(name) + 1})" * (name in told[:place]) for place, name in enumerate(told)]
@@ -284,8 +299,10 @@ def _settle(store: RunStore, landing: Path) -> str:
             apart.check_parquet(path)
         except DataError as error:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
-    aside.write(dataclasses.replace(record, process=None, config=pathless(record.config), results=_results(record)))
+    config = pathless(record.config)
+    aside.write(dataclasses.replace(record, process=None, config=config, results=_results(record)))
     _settle_backbone(landing)
+    _check_lineage(landing)
     _count(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"
@@ -294,7 +311,7 @@ def _settle(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            store.update(run)  # its own name is in its record
+            store.update(run, config=_with_lineage(config, store.folder / run))  # its own name is in its record
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 
@@ -305,6 +322,28 @@ def _results(record: RunRecord) -> Results:
     if owed is None:
         return record.results
     return {**record.results, "backbone": {**owed, "name": plain(owed["name"])}}
+
+
+def _check_lineage(landing: Path) -> None:
+    """Refuse files of digests that do not hold what their name says.
+
+    Raises:
+        InputError: names the file.
+    """
+    from core.data.lineage import read_lineage
+
+    for path in sorted(landing.glob(f"{LINEAGE}/*")):
+        try:
+            read_lineage(path)
+        except DataError as error:
+            raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
+
+
+def _with_lineage(config: RunConfig, folder: Path) -> RunConfig:
+    """Settings that name the digests which came with a run by where they are now."""
+    names = [name.removeprefix(ELSEWHERE) for name in config.data.learned()]
+    found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=listed(found)))
 
 
 def _settle_backbone(landing: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from torch import nn
 import core
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
+from core.data.config import listed
 from core.data.kept_examples import NAME, digest_of
+from core.data.lineage import write_lineage
 from core.data.load import load
 from core.data.mixture import CORPUS
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
@@ -34,9 +37,10 @@ from core.models.trace import Batch
 from core.runs import queue, tagged, taught
 from core.runs.bodies import published
 from core.runs.borrowed import begun, told, unchanged
+from core.runs.lineage import describe_unknown, find_parents, inherit_lineage
 from core.runs.load import read_mixed_in
 from core.runs.memory import check_fits, free_memory
-from core.runs.record import CHECKPOINT, HISTORY, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed
+from core.runs.record import CHECKPOINT, HISTORY, LINEAGE, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
@@ -110,7 +114,9 @@ class Experiment(Events):
 
     def _data(self) -> Dataset:
         self._note("data")
+        unknown = self._inherit_lineage()
         dataset = load(self.config.data)
+        dataset = replace(dataset, notes=(*dataset.notes, *describe_unknown(unknown)))
         if self.record.data_fingerprint not in ("", dataset.fingerprint):
             raise DataError(
                 "the data are no longer those that this run began with, so it cannot be continued; start a new run",
@@ -123,11 +129,24 @@ class Experiment(Events):
             "ordered": dataset.ordered,
             "data_notes": dataset.notes,
         }
-        self._update(data_fingerprint=dataset.fingerprint, **known)
+        own = write_lineage(self.folder / LINEAGE, _texts(dataset, TRAIN)).name
+        before = [Path(file).name for file in self.config.data.learned()]
+        lineage = tuple(dict.fromkeys((own, *before)))
+        self._update(data_fingerprint=dataset.fingerprint, lineage=lineage, lineage_unknown=unknown, **known)
         if self.config.data.examples:
             rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
             self._add_results(examples={"rows": rows, "digest": digest_of(self.config.data)})
         return dataset
+
+    def _inherit_lineage(self) -> tuple[str, ...]:
+        """Keep out of validation and test what the run's parents learned from; return the parents that are unknown."""
+        if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
+            return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
+        found = inherit_lineage(self.store, self.record, self.folder)
+        data = replace(self.config.data, lineage=listed(map(str, found.files)))
+        self.config = replace(self.config, data=data)
+        self._update(config=self.config)
+        return found.unknown
 
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")

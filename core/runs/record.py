@@ -29,6 +29,8 @@ MIX = "mix"
 CHECKPOINT = "checkpoint"
 LOG = "log.txt"
 EVALUATION = "evaluation"
+LINEAGE = "lineage"
+"""Folder of digests of the texts that were learned from; see core.runs.lineage."""
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
 """Of a split, in `evaluation/<split>/`; see core.runs.results."""
 TAGS = "tags.parquet"
@@ -39,6 +41,8 @@ LABEL = "label:"
 """Before the class name, the 0/1 column of a multi-label task: whether the text has that label."""
 SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
 """All files that a run answers with; those of a mixture only where there is one."""
+IMPORTED = ".imported"
+"""File of a run that came from elsewhere: how many bytes came. It does not travel on."""
 CANCEL = "CANCEL"
 """A person's request to stop: training sees this file at its next step, saves a checkpoint and ends."""
 DISCARD = "discard"
@@ -47,6 +51,8 @@ DISCARD = "discard"
 
 Interval = Annotated[list[Figure], Meta(min_length=2, max_length=2)]
 """The ends of a 95 % interval."""
+LineageFile = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\.texts$")]
+"""See `core.data.lineage`."""
 Metrics = dict[str, dict[str, Figure]]
 """By split, by name."""
 Intervals = dict[str, dict[str, Interval]]
@@ -270,6 +276,11 @@ class RunRecord:
     vocabulary: Count = 0
     max_length: Count = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""
+    lineage: Annotated[tuple[LineageFile, ...], Meta(max_length=1000)] = ()
+    """Its files in `lineage/`: digests of the texts that it learned from, then those of the runs that it started from
+    and of its teachers; empty of runs that are older than these files."""
+    lineage_unknown: Annotated[tuple[str, ...], Meta(max_length=1000)] = ()
+    """Runs that it started from or was taught by, of which it is not known what they learned from."""
     pairs: bool = False
     """Whether it reads two texts at once (`core.text.pair`); known with its tokenizer."""
     data_fingerprint: str = ""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.findings import plural
+from core.data.lineage import find_learned
 from core.data.table import Dataset, Task, targets
 from core.evaluation import metrics, mix, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
@@ -15,7 +16,7 @@ from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
-from core.exceptions import NotAvailable
+from core.exceptions import NotAvailable, SentiscopeError
 from core.interpret.unknown import mostly_unknown
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
@@ -23,6 +24,7 @@ from core.runs import seen
 from core.runs.costs import Line, costs
 from core.runs.doubt import doubt
 from core.runs.judged import Judged, predictions_of
+from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
 from core.text.passages import passages
@@ -62,10 +64,10 @@ def report(
     found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
     trained, reading = _trained_on(record), seen.read(loaded.tokenizer, rows["text"].tolist())
-    known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
+    known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
-    measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading, given)}
+    measured |= {"seen_in_training": _seen(record, known, unknown), "truncated": _truncated(loaded, reading, given)}
     measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
     measured["doubt"] = doubt(loaded, rows["text"].tolist(), trained)
@@ -130,7 +132,11 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     elif seen_before["rows"]:
         rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
         is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
-        found.append(f"{rows} {is_read} that the run was trained on.{_without(measured['unseen'], measured)}")
+        who = ", or a run that it started from or learned from," if seen_before["ancestors"] else ""
+        found.append(f"{rows} {is_read} that the run{who} was trained on.{_without(measured['unseen'], measured)}")
+    if seen_before["unknown"]:
+        names = ", ".join(f"'{name}'" for name in seen_before["unknown"])
+        found.append(f"It is not known what {names} learned from: texts of these rows may be among it.")
     if cut["rows"]:
         rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
@@ -249,10 +255,30 @@ def _yardsticks(record: RunRecord, trained: Dataset | str, texts: list[str], lab
     return found
 
 
-def _seen(known: np.ndarray | str) -> dict[str, Any]:
+def _find_seen(
+    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: Dataset | str
+) -> tuple[np.ndarray | str, tuple[str, ...]]:
+    """Find the rows that the run, a run that it started from or a teacher learned from, (n,) bool.
+
+    Returns:
+        The rows, or why they are not known; and the runs of which it is not known.
+    """
+    record = loaded.record
+    known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
+    if not record.lineage:
+        return known, tuple(find_parents(record.config))
+    try:
+        learned = find_learned(texts, find_files(loaded.folder, record))
+    except SentiscopeError as error:
+        return (str(error) if isinstance(known, str) else known), (record.run, *find_parents(record.config))
+    return (learned if isinstance(known, str) else known | learned), record.lineage_unknown
+
+
+def _seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) -> dict[str, Any]:
+    about = {"ancestors": find_parents(record.config), "unknown": list(unknown)}
     if isinstance(known, str):
-        return {"rows": None, "share": None, "left_out": known}
-    return {"rows": int(known.sum()), "share": float(known.mean())}
+        return {"rows": None, "share": None, "left_out": known, **about}
+    return {"rows": int(known.sum()), "share": float(known.mean()), **about}
 
 
 def _unseen(

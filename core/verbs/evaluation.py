@@ -56,7 +56,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         answered `near` the class `prior`, within 0.10, or `left_out`; `mix`: None, or the `weight` of the network
         beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
         define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
-        exactly as a text it was trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share`
+        exactly as a text it was trained on, or that it, one of its `ancestors` (the runs that it started from or was
+        taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
+        known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
         that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
         words unknown or more;
         `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,

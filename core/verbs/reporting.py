@@ -111,9 +111,13 @@ def _beside(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
     return settings
 
 
+_GIVEN = ("data.name", "data.lineage")
+"""Settings that a command has a word of its own for, or that a training fills in."""
+
+
 def _differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
     found: Mapping[str, Any] = flat(made)
-    return {name: value for name, value in flat(wanted).items() if found[name] != value and name != "data.name"}
+    return {name: value for name, value in flat(wanted).items() if found[name] != value and name not in _GIVEN}
 
 
 def _typed(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.data.kept_examples import NAME
+from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
@@ -200,8 +201,8 @@ def _reached(record: RunRecord) -> None:
         beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
         caption(f"Test {found.name} {said}{beside}.")
     for note in record.data_notes:
-        if note.startswith(NAME):
-            caption(f"{note.capitalize()}.")
+        if note.startswith((NAME, LINEAGE)):
+            caption(f"{note[:1].upper()}{note[1:]}.")
     with st.container(horizontal=True):
         of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
         of_words = (("See what it gets wrong", "tokens", "label"),)

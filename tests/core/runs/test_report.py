@@ -143,16 +143,38 @@ def test_all_rows_seen_leave_nothing_to_say_of_new_texts(loaded, tmp_path):
     rows = _split(loaded, "train").head(4)
     wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
     found = report(loaded, judged(loaded.record, wanted))
-    assert found["seen_in_training"] == {"rows": 4, "share": 1.0} and found["unseen"] is None
+    assert (
+        found["seen_in_training"] == {"rows": 4, "share": 1.0, "ancestors": [], "unknown": []}
+        and found["unseen"] is None
+    )
     assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
 
 
 def test_without_its_data_it_is_not_known_what_was_seen(loaded):
-    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64)
+    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64, lineage=())
     found = report(dataclasses.replace(loaded, record=changed), judged(loaded.record, Wanted()))
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     assert any("It is not known which rows" in each for each in found["warnings"])
     assert "have changed" in found["yardsticks"]["left_out"]
+
+
+def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
+    training = dataclasses.replace(loaded.record.config.training, start="elder")
+    config = dataclasses.replace(loaded.record.config, training=training)
+    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64, config=config, lineage_unknown=("elder",))
+    train = _split(loaded, "train")["text"].tolist()
+    given = judged(loaded.record, Wanted(loaded.record.config.data.name))
+    found = report(dataclasses.replace(loaded, record=changed), given)
+    rows = int(given.rows["text"].isin(train).sum())
+    assert found["seen_in_training"] == {
+        "rows": rows,
+        "share": rows / 120,
+        "ancestors": ["elder"],
+        "unknown": ["elder"],
+    }
+    said = f"{rows} rows (80 %) are read like texts that the run, or a run that it started from or learned from, was"
+    assert any(each.startswith(said) for each in found["warnings"])
+    assert any("It is not known what 'elder' learned from" in each for each in found["warnings"])
 
 
 def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
@@ -189,6 +211,11 @@ def test_progress_is_told_and_may_stop_it(loaded):
 
 
 def test_nothing_to_warn_of_is_no_warning():
-    quiet = {"n": 500, "seen_in_training": {"rows": 0, "share": 0.0}, "unseen": None, "truncated": {"rows": 0}}
+    quiet = {
+        "n": 500,
+        "seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []},
+        "unseen": None,
+        "truncated": {"rows": 0},
+    }
     quiet["unknown_words"] = {"rows": 0}
     assert warnings({**quiet, "task": "single", "metrics": {}}) == []

@@ -1,0 +1,102 @@
+"""What a run, the runs that it started from and its teachers learned from: files of digests, kept with the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from core.atomic import storage_errors, write_bytes
+from core.config import RunConfig
+from core.data.lineage import LARGEST, NAME, write_lineage
+from core.data.table import TRAIN
+from core.exceptions import NotAvailable, SentiscopeError
+from core.paths import regular_bytes
+from core.runs.record import IMPORTED, LINEAGE, RunRecord
+from core.runs.seen import trained_on
+from core.runs.store import RunStore
+from core.training.config import TFIDF
+
+
+class Lineage(NamedTuple):
+    """Which texts were learned from, as far as it is known."""
+
+    files: tuple[Path, ...]
+    unknown: tuple[str, ...]
+    """Runs of which it is not."""
+
+
+def find_parents(config: RunConfig) -> list[str]:
+    """List the runs that a training starts from and learns from."""
+    training = config.training
+    return [name for name in dict.fromkeys((training.start, training.teacher)) if name not in ("", TFIDF)]
+
+
+def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
+    """Find the files of a run's lineage: in its folder or, since starters share theirs, in that of another starter.
+
+    Raises:
+        NotAvailable: one is missing.
+    """
+    found = []
+    for name in record.lineage:
+        own = folder / LINEAGE / name
+        path = own if own.is_file() else next(folder.parent.glob(f"*/{LINEAGE}/{name}"), None)
+        if path is None:
+            raise NotAvailable(f"run '{record.run}' lacks {LINEAGE}/{name}: which texts it learned from is not known")
+        found.append(path)
+    return tuple(found)
+
+
+def inherit_lineage(store: RunStore, record: RunRecord, into: Path) -> Lineage:
+    """Return what the parents of a run learned from; the files are put into the folder `into`."""
+    found = [_read_parent(store, parent, into) for parent in find_parents(record.config)]
+    return _join(found)
+
+
+def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
+    """Return the lineage of a run; of an older run, which has none, it is computed where its data are here.
+
+    A run that is not older than its `child` is another one of that name.
+    """
+    unknown = Lineage((), (run,))
+    try:
+        record, folder = store.read(run), store.path(run)
+        if child is not None and record.created >= child.created:
+            return unknown
+        if record.lineage:
+            return Lineage(tuple(_keep(path, into) for path in find_files(folder, record)), record.lineage_unknown)
+        texts = trained_on(record).splits[TRAIN]["text"].tolist()
+    except SentiscopeError:
+        return unknown
+    own = Lineage((write_lineage(into / LINEAGE, texts),), ())
+    parents = find_parents(record.config)
+    if (folder / IMPORTED).is_file():  # there, these names were those of other runs
+        return _join([own, Lineage((), tuple(parents))])
+    return _join([own, *(_read_parent(store, parent, into, record) for parent in parents)])
+
+
+def _join(found: Sequence[Lineage]) -> Lineage:
+    files = dict.fromkeys(path for each in found for path in each.files)
+    return Lineage(tuple(files), tuple(dict.fromkeys(name for each in found for name in each.unknown)))
+
+
+def describe_unknown(runs: Sequence[str]) -> list[str]:
+    """Say of which runs it is not known what they learned from; an empty list if there are none."""
+    names = ", ".join(f"'{name}'" for name in runs)
+    why = "their data are not on this machine, so validation and test may hold texts that they learned"
+    return [f"{NAME}: not known what {names} learned from: {why}"] if runs else []
+
+
+def _keep(path: Path, into: Path) -> Path:
+    """The same file in the folder of a run; without a second copy where the disk allows it."""
+    own = into / LINEAGE / path.name
+    if not own.is_file():
+        with storage_errors(own):
+            own.parent.mkdir(exist_ok=True)
+        try:
+            os.link(path, own)
+        except OSError:
+            write_bytes(own, regular_bytes(path, LARGEST))
+    return own

@@ -1,0 +1,180 @@
+import dataclasses
+
+import pandas as pd
+import pytest
+
+from core.config import compose
+from core.data.lineage import read_lineage
+from core.exceptions import DataError, InputError, RunDamaged
+from core.runs import archive
+from core.runs.answers import Answers, aligned
+from core.runs.experiment import Experiment
+from core.runs.lineage import find_files
+from core.runs.record import IMPORTED
+from core.runs.seen import trained_on
+from core.runs.store import RunStore
+
+
+def sentences(first, last):
+    return [f"text {'x' * (n % 7)} of {'abcdefghij'[n // 10 % 10]}{'klmnopqrst'[n % 10]}" for n in range(first, last)]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file of the sentences of two numbers."""
+
+    def write(first, last):
+        path = tmp_path / f"from-{first}-to-{last}.csv"
+        texts = sentences(first, last)
+        pd.DataFrame({"text": texts, "label": ["no", "yes"] * (len(texts) // 2)}).to_csv(path, index=False)
+        return str(path)
+
+    return write
+
+
+def begin(store, name, data, model="vanilla", **settings):
+    """A run as far as its data."""
+    store.create(compose(model, {"data.name": data, **settings}), model, name)
+    Experiment(store, name, lambda: False, lambda event: None)._data()
+    return store.update(name, status="done")
+
+
+def learned(store, record):
+    return {digest for path in find_files(store.path(record.run), record) for digest in read_lineage(path).tolist()}
+
+
+def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
+    first = begin(store, "first", write(0, 60))
+    second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
+    before = set(trained_on(first).splits["train"]["text"])
+    splits = trained_on(second).splits  # read again with the same fingerprint
+    judged = {text for name in ("validation", "test") for text in splits[name]["text"]}
+    assert not before & judged and before & set(sentences(40, 60))
+    notes = [note for note in second.data_notes if note.startswith("lineage: ")]
+    counts = [int(note.split()[1]) for note in notes]
+    assert len(notes) == 2 and [18 - n for n in counts] == [len(splits["validation"]), len(splits["test"])]
+    assert learned(store, second) > learned(store, first)
+
+
+def test_a_teacher_and_what_it_started_from_count_too(store, write):
+    begin(store, "first", write(0, 60))
+    begin(store, "second", write(90, 150), **{"training.start": "first"})
+    third = begin(store, "third", write(50, 110), **{"training.teacher": "second", "data.split": "0.4/0.3/0.3"})
+    judged = {text for name in ("validation", "test") for text in trained_on(third).splits[name]["text"]}
+    for name in ("first", "second"):
+        assert not judged & set(trained_on(store.read(name)).splits["train"]["text"])
+    assert len(third.lineage) == 3 and third.lineage_unknown == ()
+
+
+def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, write):
+    first = begin(store, "first", write(0, 60))
+    again = begin(store, "again", write(0, 60), **{"training.start": "first"})
+    assert again.data_fingerprint == first.data_fingerprint and again.lineage == first.lineage
+    assert not any(note.startswith("lineage") for note in again.data_notes)
+    one, other = (find_files(store.path(each.run), each)[0] for each in (first, again))
+    assert one != other and one.stat().st_ino == other.stat().st_ino
+
+
+def test_the_same_data_cut_otherwise_are_refused(store, write):
+    begin(store, "first", write(0, 100))
+    with pytest.raises(DataError, match="too few to judge by: 30 or half must be left"):
+        begin(store, "other", write(0, 100), **{"training.start": "first", "data.seed": 1})
+
+
+def test_of_an_older_run_it_is_computed_where_its_data_are(store, write):
+    first = begin(store, "first", write(0, 60))
+    known = learned(store, first)
+    store.update("first", lineage=())
+    second = begin(store, "second", write(60, 120), **{"training.start": "first"})
+    assert learned(store, second) > known and second.lineage_unknown == ()
+
+
+@pytest.mark.parametrize("gone", ["data", "run", "lineage"])
+def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
+    begin(store, "old", write(0, 60))
+    first = begin(store, "first", write(60, 80), **{"training.start": "old"})
+    if gone == "lineage":
+        for path in find_files(store.path("first"), first):
+            path.unlink()
+    else:
+        store.update("first", lineage=())
+        store.update("old", lineage=())
+        if gone == "data":
+            (tmp_path / "from-0-to-60.csv").unlink()
+        else:
+            store.remove("old")
+    unknown = ("first",) if gone == "lineage" else ("old",)
+    second = begin(store, "second", write(100, 160), **{"training.teacher": "first"})
+    third = begin(store, "third", write(100, 160), **{"training.start": "second"})
+    assert second.lineage_unknown == third.lineage_unknown == unknown
+    assert f"lineage: not known what '{unknown[0]}' learned from" in " ".join(third.data_notes)
+
+
+def test_another_run_of_the_name_is_no_ancestor(store, write):
+    begin(store, "old", write(0, 60))
+    begin(store, "first", write(60, 80), **{"training.start": "old"})
+    store.update("first", lineage=())
+    store.remove("old")
+    begin(store, "old", write(80, 100))
+    assert begin(store, "second", write(100, 160), **{"training.start": "first"}).lineage_unknown == ("old",)
+
+
+def test_a_training_that_goes_on_keeps_its_rows_without_its_start(store, write):
+    begin(store, "first", write(0, 60))
+    second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
+    store.remove("first")
+    Experiment(store, "second", lambda: False, lambda event: None)._data()
+    assert store.read("second") == second
+
+
+def test_a_run_travels_with_its_lineage(store, write, tmp_path):
+    begin(store, "first", write(0, 60))
+    second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
+    archive.export_file(store, "second", tmp_path / "second.zip")
+    elsewhere = RunStore(tmp_path / "elsewhere")
+    there = elsewhere.read(archive.import_run(elsewhere, tmp_path / "second.zip"))
+    assert there.lineage == second.lineage and learned(elsewhere, there) == learned(store, second)
+    assert there.config.data.learned() == (str(elsewhere.path("second") / "lineage" / second.lineage[1]),)
+    assert (elsewhere.path("second") / IMPORTED).is_file()
+    file = find_files(store.path("second"), second)[1]
+    file.write_bytes(b"nonsense")
+    archive.export_file(store, "second", tmp_path / "second.zip")
+    with pytest.raises(InputError, match="does not hold the digests of texts that its name says"):
+        archive.import_run(elsewhere, tmp_path / "second.zip")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a.texts", "0" * 32])
+def test_a_record_names_no_other_files(store, write, name):
+    begin(store, "first", write(0, 20))
+    path = store.path("first") / "run.json"
+    path.write_text(path.read_text().replace(store.read("first").lineage[0], name))
+    with pytest.raises(RunDamaged, match=r"lineage\[0\]"):
+        store.read("first")
+
+
+def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
+    first = begin(store, "first", write(0, 60))
+    old = begin(store, "old", write(0, 60), **{"data.split_rule": 1})
+    second = begin(store, "second", write(0, 60), **{"training.start": "first"})
+    data = dataclasses.replace(second.config.data, lineage="/gone/" + "a" * 32 + ".texts")
+    second = dataclasses.replace(second, config=dataclasses.replace(second.config, data=data))
+
+    def answers(record, text):
+        labels = pd.Series([0]).to_numpy()
+        return Answers(record, [text], labels, pd.DataFrame({"a": [0.5], "b": [0.5]}).to_numpy(), pd.DataFrame())
+
+    with pytest.raises(InputError, match=r"'old' was cut by an older rule than 'first' \(data\.split_rule=1 and 2"):
+        aligned([answers(first, "one"), answers(old, "two")])
+    with pytest.raises(
+        InputError, match="rows that a run which one of them started from had learned from are left out"
+    ):
+        aligned([answers(first, "one"), answers(second, "two")])
+
+
+def test_a_record_without_a_rule_keeps_the_first(store, write):
+    begin(store, "first", write(0, 20))
+    path = store.path("first") / "run.json"
+    path.write_text(path.read_text().replace('   "split_rule": 2,\n', ""))
+    record = store.read("first")
+    assert record.config.data.split_rule == 1 and compose("vanilla").data.split_rule == 2
+    trained_on(record)
