@@ -12,7 +12,7 @@ from dashboard.figures.boards import YARDSTICK, Board, Entry, reached
 from dashboard.figures.curves import Curves
 from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
 from dashboard.figures.numbers import duration, number, plus_minus
-from dashboard.figures.sparkline import sparkline
+from dashboard.figures.sparkline import largest_change, sparkline
 from dashboard.figures.theme import Tokens
 
 STATUS = {"done": "not on test"}
@@ -32,7 +32,9 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
     marks = {entry.id: _mark(entry, ring=board.yardstick is None) for entry in board.measured}
     spans = [*marks.values(), Mark(yardstick)]
     shared = axis(spans, leaves_out="low" if board.best_high else "high")
-    courses = {entry.id: _course(curves.get(entry.record.run), tokens) for entry in board.entries}
+    lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
+    top = max((largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
+    courses = {entry.id: _draw_lambdas(lambdas.get(entry.id, {}), tokens, top) for entry in board.entries}
     rows = [_row(board, entry, marks.get(entry.id), courses[entry.id]) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
@@ -129,11 +131,10 @@ def _mark(entry: Entry, ring: bool) -> Mark:
     return Mark(entry.value, entry.low, entry.high, dots=dots, reference=entry.yardstick if ring else None)
 
 
-def _course(curves: Curves | None, tokens: Tokens) -> Picture | None:
-    if curves is None:
-        return None
-    drawn = sparkline([*curves.lambdas.values()], [layer for layer, _ in curves.lambdas], tokens)
-    return None if drawn is None else Picture(drawn, "change of each λ since the start, by layer and component")
+def _draw_lambdas(lambdas: Mapping[tuple[int, int], Sequence[float]], tokens: Tokens, top: float) -> Picture | None:
+    drawn = sparkline([*lambdas.values()], [layer for layer, _ in lambdas], tokens, top)
+    words = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
+    return None if drawn is None else Picture(drawn, words)
 
 
 def size(parameters: int) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from finished import run
 
 from core.runs.efficiency import Efficiency
 from dashboard.figures.boards import boards
+from dashboard.figures.curves import Curves
 from dashboard.figures.marks import Mark, Words
 from dashboard.figures.runs import cost, megabytes, milliseconds, models_table, size
 from dashboard.figures.theme import LIGHT
@@ -39,6 +41,21 @@ def test_a_run_of_the_yardstick_is_named_as_such_and_not_shown_twice():
     table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["a", "mine"]
     assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
+
+
+def test_lambdas_of_all_rows_share_one_scale():
+    (board,) = boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
+    courses = {
+        name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
+        for name, change in (("moves", 0.1), ("rests", 0.01))
+    }
+    rises = {}
+    for row in models_table(board, courses, (), LIGHT).rows:
+        if "course" in row.cells:
+            points = row.cells["course"].drawing[3][1]["points"]
+            first, last = (float(point.split(",")[1]) for point in points.split(" "))
+            rises[row.id] = first - last
+    assert rises == pytest.approx({"moves": 11.0, "rests": 1.1})
 
 
 def test_seeds_unfold_to_runs():
