@@ -150,6 +150,7 @@ def choose_rows(
     rules: Sequence[str] = (),
     at: int | None = None,
     by: str = "",
+    by_outcome: bool = False,
 ) -> None:
     """Select rows of a split: by rules where those come to exactly these rows, else one by one.
 
@@ -161,6 +162,7 @@ def choose_rows(
         rules: that may come to the same.
         at: place among `rows` of the one that is looked at.
         by: as of `choose`.
+        by_outcome: whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
     with _told():
@@ -168,18 +170,25 @@ def choose_rows(
         if rules and len(keys) and _comes_to(record, selection, places):
             choose(record, selection, key="" if at is None else keys[at], by=by)
         else:
-            choose_keys(record, split, keys, about, at=at, by=by)
+            choose_keys(record, split, keys, about, at=at, by=by, by_outcome=by_outcome)
 
 
 def choose_keys(
-    record: RunRecord, split: str, keys: Sequence[str], about: str, *, at: int | None = None, by: str = ""
+    record: RunRecord,
+    split: str,
+    keys: Sequence[str],
+    about: str,
+    *,
+    at: int | None = None,
+    by: str = "",
+    by_outcome: bool = False,
 ) -> None:
     """Select rows of a split one by one, by their names; without any, nothing. Arguments as of `choose_rows`."""
     if not len(keys):
         choose(record, Selection(()), by=by)
         return
     with _told():
-        selection = Selection((keep(data.store(), Group(tuple(keys), about)),), split)
+        selection = Selection((keep(data.store(), Group(tuple(keys), about, by_outcome=by_outcome)),), split)
         choose(record, selection, key="" if at is None else keys[at], by=by)
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from core import quotas, stored
 from core.atomic import storage_errors, write_text
@@ -43,11 +44,17 @@ class Group:
     """Of sentences that are rows of no table, such as the cases of a test of behaviour: what they say,"""
     labels: tuple[str, ...] = ()
     """and what they are; empty where nothing says so."""
+    by_outcome: bool = False
+    """Whether a right or wrong prediction decided what is in it, as in a draw from errors."""
 
     @property
     def digest(self) -> str:
-        """16 digits from 0 to f."""
-        return fingerprint(dataclasses.asdict(self))[:16]
+        """16 digits from 0 to f; those of a group without `by_outcome` are as before there was one."""
+        return fingerprint(self._stored())[:16]
+
+    def _stored(self) -> dict[str, Any]:
+        found = dataclasses.asdict(self)
+        return found if self.by_outcome else {name: value for name, value in found.items() if name != "by_outcome"}
 
 
 def keep(store: RunStore, group: Group) -> str:
@@ -65,7 +72,7 @@ def keep(store: RunStore, group: Group) -> str:
         try:
             os.utime(path)  # used again
         except FileNotFoundError:
-            content = json.dumps(dataclasses.asdict(group), ensure_ascii=False, separators=(",", ":"))
+            content = json.dumps(group._stored(), ensure_ascii=False, separators=(",", ":"))
             if len(content.encode("utf-8", "replace")) > quotas.SELECTED_MB() * 1_000_000:
                 allowed = f"{count(quotas.SELECTED_MB())} {quotas.SELECTED_MB.what} ({quotas.SELECTED_MB.variable})"
                 raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None

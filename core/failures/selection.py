@@ -19,12 +19,14 @@ from core.failures.codes import Codes, data_of
 from core.failures.phrases import words_of
 from core.failures.rules import IDS, RANGE, Clause
 from core.failures.table import SEVERAL, Table
-from core.failures.tags import called
+from core.failures.tags import BY_DEFINITION, called
 from core.runs.store import RunStore
 
 BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
+_OUTCOMES = {"wrong", "right", "p_truth", *SEVERAL}
+"""Names of clauses that may fix by themselves whether a prediction is right."""
 _NAMES = {"p_truth": "P(true class)", "p_said": "P(said class)"}
 
 
@@ -108,6 +110,18 @@ def select(
         at = {key: number for number, key in enumerate(group.keys)}
         order = np.argsort([at[key] for key in table.frame["key"].to_numpy()[places]], kind="stable")
     return Selected(clauses, places[order], group)
+
+
+def fixes_outcome(selected: Selected, table: Table) -> bool:
+    """Return whether rows were selected by right or wrong predictions and all have the same: their share says nothing.
+
+    A selection by the outcome of another run, or at another threshold, may hold both.
+    """
+    names = {clause.name for clause in selected.clauses}
+    by_definition = any(clause.name == "tag" and clause.value in BY_DEFINITION for clause in selected.clauses)
+    of_group = selected.group is not None and selected.group.by_outcome
+    by_outcome = bool(names & _OUTCOMES) or names >= {"truth", "said"} or by_definition or of_group
+    return by_outcome and len(set(table.wrong[selected.places].tolist())) == 1
 
 
 def chosen_rows(

@@ -98,4 +98,6 @@ def _select(source: Source, shape: Matrix, rows: Sequence[int] | np.ndarray, abo
     if state.run() not in {each.run for each in (source.record, *source.others)}:
         state.choose_run(record.run)
     keys = keys_of(shape.answers[0].texts)
-    selection.choose_keys(record, source.split, [keys[row] for row in rows], about, at=at, by=state.MATRIX)
+    selection.choose_keys(
+        record, source.split, [keys[row] for row in rows], about, at=at, by=state.MATRIX, by_outcome=True
+    )

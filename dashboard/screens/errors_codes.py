@@ -164,7 +164,7 @@ def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
         state.put(state.CODES_REFUSED, str(error))
         return
     about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
-    selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0)
+    selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
     state.put(state.REDRAW, True)
 
 

@@ -96,5 +96,5 @@ def go_on(shown: Analysis, coded: Coded, draw: Draw, split: str) -> None:
     """A callback: the draw is the selection, at the first sentence that is not coded."""
     about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.author() not in coded.given.get(key, {})), 0)
-    selection.choose_keys(shown.table.record, split, draw.keys, about, at=first)
+    selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
     state.put(state.REDRAW, True)

@@ -40,7 +40,7 @@ def take_cell(source: Source, decision: Decision, by: str) -> None:
         names = decision.classes[true], decision.classes[predicted]
         said = tuple(_rule(source, decision, name, place) for name, place in zip(("truth", "said"), cell, strict=True))
         about = f"true {names[0]}, predicted {names[1]}{_at(decision)}"
-    selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by)
+    selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by, by_outcome=True)
 
 
 def marked_cell(decision: Decision, chosen: Chosen | None) -> tuple[int, int] | None:
@@ -63,7 +63,7 @@ def take_bar(source: Source, decision: Decision) -> None:
         rows = decision.rows[inside & (decision.correct != wrong)]
         ends = f"{number(place / BARS, 2)} to {number((place + 1) / BARS, 2)}"
         about = f"{'wrong' if wrong else 'right'}, {decision.score_name} {ends}{_at(decision)}"
-    selection.choose_rows(source.record, source.split, rows, about, by=BAR)
+    selection.choose_rows(source.record, source.split, rows, about, by=BAR, by_outcome=True)
 
 
 def take_phenomenon(source: Source) -> None:
@@ -108,7 +108,7 @@ def pick_outcome(source: Source, decision: Decision) -> None:
                 key="select-wrong",
                 on_click=take,
                 args=(wrong, about),
-                kwargs={"rules": rules},
+                kwargs={"rules": rules, "by_outcome": True},
             )
         if len(silent):
             st.button(

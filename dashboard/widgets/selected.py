@@ -11,7 +11,7 @@ import streamlit as st
 from core.evaluation.intervals import wilson
 from core.exceptions import SentiscopeError
 from core.failures.measured import FEW, against_others
-from core.failures.selection import parse
+from core.failures.selection import fixes_outcome, parse
 from core.failures.slices import LONGEST, Slice, save_slice
 from core.fingerprint import fingerprint
 from core.numbers import count
@@ -124,8 +124,8 @@ def _said(record: RunRecord, now: Chosen) -> str:
 
 
 def _right(now: Chosen) -> str:
-    """How many of them are right beside the others; of what was selected by being right or wrong it says nothing."""
-    if now.table is None or {"wrong", "right"} & set(now.selection.rules):
+    """Return the share of right predictions, here and in the other rows; empty where the selection fixes it."""
+    if now.table is None or now.selected is None or fixes_outcome(now.selected, now.table):
         return ""
     found = against_others(now.table.wrong, now.places)
     if found["difference"] is None:

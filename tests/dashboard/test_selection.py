@@ -69,7 +69,7 @@ def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = link(app)
     group = recall(RunStore(runs), rule.removeprefix("ids:"))
-    assert group.about == "true negative, predicted positive at 0.00"
+    assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
     assert sorted(group.keys) == sorted(frame["key"][frame["truth"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
     assert state.SELECT not in again.query_params  # a second click takes it back
@@ -313,5 +313,8 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     assert f"{here} right, the others {others}" in said
 
 
-def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app):
-    assert "% right" not in words(opened(app, "lambdas", run="finished", select="split=test;wrong"))
+def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame
+    draw = keep(RunStore(runs), Group(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True))
+    for rules in ("wrong", "truth=negative;said=positive", draw):
+        assert "% right" not in words(opened(app, "lambdas", run="finished", select=f"split=test;{rules}"))

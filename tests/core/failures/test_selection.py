@@ -12,8 +12,9 @@ from answering import answering, texts
 from core.exceptions import InputError, RunDamaged
 from core.failures import chosen, rules
 from core.failures.chosen import Group, keep, recall
-from core.failures.selection import Selection, chosen_rows, in_words, parse, select
+from core.failures.selection import Selection, chosen_rows, fixes_outcome, in_words, parse, select
 from core.failures.table import read_table
+from core.failures.tags import Tagged
 from core.runs.store import RunStore
 
 
@@ -69,7 +70,37 @@ def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store,
     assert narrowed.places.tolist() == [9, 30]
     assert in_words(narrowed.clauses, narrowed.group) == "drawn on the map, row 5 to 40"
     assert keep(store, Group((keys[9], keys[4], keys[30]), "drawn on the map")) == rule
+    assert Group(("a",), "drawn on the map").digest == "5218d47e4bb063c8", "of groups in links of before `by_outcome`"
     assert keep(store, Group((keys[9], keys[30], keys[4]), "drawn on the map")) != rule
+
+
+@pytest.mark.parametrize(
+    ("rules", "fixed"),
+    [
+        (["wrong"], True),
+        (["right", "source=web"], True),
+        (["truth=bad", "said=good"], True),
+        (["truth=good", "said=good"], True),
+        (["tag=sure and wrong"], True),
+        (["truth=bad"], False),
+        (["truth!=bad", "said!=bad"], False),
+        (["source=web"], False),
+    ],
+)
+def test_right_and_wrong_are_fixed_by_rules_that_leave_one_of_them(store, table, rules, fixed):
+    assert fixes_outcome(select(Selection(tuple(rules)), table, Tagged(store, table), store), table) is fixed
+
+
+def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(store, table):
+    keys = table.frame["key"].to_numpy()
+    wrong = np.flatnonzero(table.wrong)
+
+    def fixed(places, **given) -> bool:
+        rule = keep(store, Group(tuple(keys[places]), "drawn", **given))
+        return fixes_outcome(select(Selection((rule,)), table, None, store), table)
+
+    assert fixed(wrong[:5], by_outcome=True) and not fixed(range(20), by_outcome=True)
+    assert not fixed(wrong[:5]), "a group on a map that happens to be wrong is news"
 
 
 def test_sentences_of_no_table_come_back_with_what_they_say_and_are(store):
