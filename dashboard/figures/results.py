@@ -98,6 +98,8 @@ class Stat:
     n: int
     low: float | None = None
     high: float | None = None
+    unit: str = ""
+    """What `n` counts, where a page shows several kinds of things."""
 
 
 SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")

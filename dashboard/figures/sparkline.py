@@ -19,7 +19,9 @@ def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: 
     """Draw each line from its own start, or return None where nothing moves.
 
     Args:
+        series: lines of values.
         layers: one for each line; it chooses the colour.
+        tokens: colours of the page.
         top: change that reaches the edge; pictures that are compared share it.
     """
     if not largest_change(series):

@@ -13,6 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.data.conll import OUTSIDE
+from core.data.findings import plural
 from core.evaluation.spans import KINDS, Found, Span, SpanScores, spans_of
 from core.exceptions import NotAvailable
 from dashboard.figures.drawing import Column, Component, Table
@@ -84,22 +85,21 @@ def _rows(source: Source) -> TaggedRows:
 
 
 def finding(rows: TaggedRows) -> tuple[str, str]:
-    """What the page has found, and what most of the errors are."""
+    """Return how many labelled spans are right, and in a second text what happens to the others.
+
+    The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
+    """
     ends = rows.outcomes
     head = f"{count(ends['right'])} of {count(rows.labelled)} spans are found with their type and both borders"
-    wrong = [
-        f"{count(ends[kind])} {_WORDS[kind]}" for kind in sorted(WRONG, key=lambda each: -ends[each]) if ends[kind]
-    ]
-    clean = "Nothing is missed, and nothing is said that is not there."
-    return head, f"Of the rest: {', '.join(wrong)}." if wrong else clean
+    wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
+    listed = ", ".join(f"{count(ends[kind])} {_WORDS[kind]}" for kind in wrong)
+    rest = [f"The other {count(rows.labelled - ends['right'])}: {listed}."] if wrong else []
+    if spurious := ends["spurious"]:
+        rest.append(f"{plural(spurious, 'predicted span')} {'has' if spurious == 1 else 'have'} no label.")
+    return head, " ".join(rest) or "No span is missed, and none is added."
 
 
-_WORDS = {
-    "wrong type": "of another type",
-    "wrong border": "with another border",
-    "missed": "missed",
-    "spurious": "where there is none",
-}
+_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
 OUTCOME = Option(
     "tag-outcome",
     "Sentences with",

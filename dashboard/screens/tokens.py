@@ -28,7 +28,7 @@ from dashboard.widgets.typed import sentence_field
 if TYPE_CHECKING:
     import pandas as pd
 
-QUESTION = "Which spans does the model find, and what becomes of the others?"
+QUESTION = "Which spans does it find, and which does it miss?"
 SPLIT = "split"
 
 
@@ -88,7 +88,7 @@ def _stats(source: Source) -> list[Stat]:
     for name, metric in metrics_of("tokens").items():
         if (value := values.get(name)) is not None:
             low, high = ranges.get(name) or (None, None)
-            shown.append(Stat(metric.title, value, (0.0, 1.0), rows, low, high))
+            shown.append(Stat(metric.title, value, (0.0, 1.0), rows, low, high, "sentences"))
     return shown
 
 

@@ -24,8 +24,9 @@ def _cell(item: Stat) -> str:
     spread = (
         "" if item.low is None or item.high is None else plus_minus(item.value, low, high)[len(number(item.value)) :]
     )
+    n = f"{count(item.n)} {item.unit}".strip()
     return (
-        f"<div><dt>{escape(item.name)} <small>n = {count(item.n)}</small></dt>"
+        f"<div><dt>{escape(item.name)} <small>n = {n}</small></dt>"
         f"<dd>{number(item.value)}<small>{spread}</small></dd>"
         f'<dd><u style="--a:{left:.1f}%;--w:{max(right - left, 0.6):.1f}%;--m:{middle:.1f}%"></u>'
         f"<em><span>{_end(item.ends[0])}</span><span>{_end(item.ends[1])}</span></em></dd></div>"

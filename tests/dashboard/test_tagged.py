@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from named_words import write_conll
 from pages import opened, words
@@ -42,6 +44,7 @@ def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(r
     text = words(opened(app, "tokens", run="names"))
     for part in ("Span F1", "Sentences", "Each type", "Errors by kind", "Probability of each tag"):
         assert part in text
+    assert re.search(r"Span F1 <small>n = \d+ sentences", text)
 
 
 @pytest.mark.parametrize("page", sorted(OF_TEXTS))
