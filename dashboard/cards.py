@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,17 @@ import core
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.evaluation.kept import VERSION, KeptYardsticks
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
 from core.runs import queue
+from core.runs.budget import Counts, vocabulary_settings
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from dashboard import access
+from dashboard.data import held_dataset, tokenizer
 
 if TYPE_CHECKING:
+    from core.config import RunConfig
     from core.data.table import Dataset
 
 
@@ -51,6 +55,21 @@ def card(data: Dataset, text: TextConfig) -> dict[str, Any]:
 def quick(data: Dataset) -> bool:
     """Whether the card takes a few seconds only."""
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
+
+
+def counts(config: RunConfig) -> Counts | None:
+    """Return the counts of a run's data; None where this server does not hold them in memory."""
+    held = held_dataset(replace(config.data, limit=0, examples=""))
+    if held is None:
+        return None
+    found = Counts(len(held.splits["train"]), len(held.classes))
+    if not quick(held) or config.text.tokenizer_fit == "all" or config.model.backbone or config.training.start:
+        return found
+    try:
+        fitted = tokenizer(held, vocabulary_settings(config.text))
+    except SentiscopeError:  # a training with these settings says why
+        return found
+    return replace(found, vocabulary=fitted.size, longest=fitted.max_length)
 
 
 def known_yardsticks(data: Dataset) -> dict[str, Any] | None:

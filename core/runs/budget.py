@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from core.config import RunConfig, compose
 from core.data.findings import plural
@@ -45,6 +45,19 @@ LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
 
 
 @dataclass(frozen=True)
+class Counts:
+    """The counts of a data set that has been read, with the text settings of a run."""
+
+    rows: int
+    """Training rows without a limit."""
+    classes: int
+    vocabulary: int = 0
+    """Tokens that a tokenizer learns from these rows; 0: not counted."""
+    longest: int = 0
+    """Tokens of the longest text that is read whole; 0: not counted."""
+
+
+@dataclass(frozen=True)
 class Estimate:
     """What a training run will take at most (it may stop early)."""
 
@@ -52,16 +65,18 @@ class Estimate:
     seconds: float
     runs: int
     """Earlier runs on this machine that its speed was measured on; 0: a guess."""
+    counted: bool = True
+    """Whether the training rows are counted; else their limit is taken."""
 
 
-def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None:
-    """Time from the click to the test metrics; None where nobody knows how many texts there are."""
-    rows = _rows(config, records)
+def estimate(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
+    """Estimate the time from the click to the test metrics; None where nobody knows how many texts there are."""
+    rows = _rows(config, records, counts)
     if rows is None or not config.model.by_steps:
         return None
     learned = rows + sum(further(rows, share) for share in (config.training.nonsense, config.training.joined))
     steps = config.training.epochs * -(-learned // config.training.batch_size)
-    length = longest(config, records)
+    length = longest(config, records, counts)
     cost = _cost(config, length)
     near = [pair for record in records if (pair := _measured(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
     nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
@@ -71,7 +86,8 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
         threads = config.training.threads or queue.threads()
         each = GUESS_SECONDS * cost / _cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
     before = _lessons(config, rows, length) + _masked_steps(config, rows) * each * _masked_cost(config, length) / cost
-    return Estimate(steps, START_SECONDS + before + steps * each, len(nearest))
+    counted = uncut_rows(config, records, counts) is not None
+    return Estimate(steps, START_SECONDS + before + steps * each, len(nearest), counted)
 
 
 def _masked_steps(config: RunConfig, rows: int) -> int:
@@ -109,7 +125,7 @@ def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterat
                 f"Try training.lr={2 * chosen.lr:g} or {4 * chosen.lr:g} as well, and choose on validation."
             )
     if limit and rows is None:
-        yield f"Of more than {count(limit)} training rows the rest is left out, which costs known words and score."
+        yield f"At most {count(limit)} training rows are used; nobody has counted these yet."
     elif limit and rows is not None and rows > limit:
         yield f"At most {count(limit)} training rows: fewer known words, and a lower score than all of them would give."
 
@@ -120,30 +136,35 @@ class Size:
 
     parameters: int
     vocabulary: int
-    exact: bool
-    """Whether an earlier run has counted this vocabulary; else it is the most that is allowed."""
+    counted: Literal["run", "data", "bound"]
+    """Who counted the vocabulary: an earlier run, or whoever read these data. A bound: nobody has, it may be smaller."""
 
 
-def size(config: RunConfig, records: Sequence[RunRecord]) -> Size | None:
-    """Trained numbers of the model on its data; None where it counts n-grams and nobody has done so yet."""
+def size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
+    """Count the parameters of the model on its data; None where it counts n-grams and nobody has done so yet."""
     same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _same_data(each, config)]
-    rows = _rows(config, records)
+    rows = _rows(config, records, counts)
     known = next((each for each in same if _same_tokens(each.config, config) and _trained_on(each) == rows), None)
     if known is None and not config.model.by_steps and config.model.family != "lexicon":
         return None
-    vocabulary = known.vocabulary if known else config.text.max_vocab
-    classes = len(same[0].classes) if same else config.data.classes or 2
-    return Size(parameters(config.model, vocabulary=vocabulary, classes=classes), vocabulary, known is not None)
+    classes = counts.classes if counts else len(same[0].classes) if same else config.data.classes or 2
+    counted: Literal["run", "data", "bound"] = "bound"
+    vocabulary = config.text.max_vocab
+    if known:
+        vocabulary, counted = known.vocabulary, "run"
+    elif counts and counts.vocabulary:
+        vocabulary, counted = counts.vocabulary, "data" if rows == counts.rows else "bound"
+    return Size(parameters(config.model, vocabulary=vocabulary, classes=classes), vocabulary, counted)
 
 
 def _same_tokens(first: RunConfig, second: RunConfig) -> bool:
     """Whether the same texts give the same vocabulary."""
     ngrams = {each.model.family.startswith("tfidf") for each in (first, second)}
-    return len(ngrams) == 1 and _tokens(first.text) == _tokens(second.text)
+    return len(ngrams) == 1 and vocabulary_settings(first.text) == vocabulary_settings(second.text)
 
 
-def _tokens(text: TextConfig) -> TextConfig:
-    """Only what decides which tokens there are."""
+def vocabulary_settings(text: TextConfig) -> TextConfig:
+    """Return text settings with only those of their values that decide which tokens there are."""
     return replace(text, max_length=0, tagger="none", lexicon="", lexicon_match="word")
 
 
@@ -191,16 +212,18 @@ def _head_cost(model: ModelConfig, length: int) -> int:
     return model.width * sum(head.widths()) * head.channels + attention
 
 
-def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
-    """Training texts, cut to the limit."""
-    known, limit = uncut_rows(config, records), config.data.limit
+def _rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None) -> int | None:
+    """Return the number of training texts, cut to the limit."""
+    known, limit = uncut_rows(config, records, counts), config.data.limit
     if known is None:
         return limit or None
     return min(known, limit) if limit else known
 
 
-def uncut_rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
-    """Training texts that there are: of the corpus or of an earlier run on the same data; None: nobody knows."""
+def uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
+    """Return the training texts that there are, as counted, of the corpus or by an earlier run; None: nobody knows."""
+    if counts:
+        return counts.rows
     data = config.data
     known = _built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
     for record in records:
@@ -226,9 +249,9 @@ def _same_data(record: RunRecord, config: RunConfig) -> bool:
     return all(getattr(record.config.data, name) == getattr(config.data, name) for name in cut)
 
 
-def longest(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """The longest text in tokens: as an earlier run on the same data found it, cut where that is set."""
-    typical = _typical(config, records)
+def longest(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int:
+    """Return the longest text in tokens: as counted or as an earlier run on the same data, cut where that is set."""
+    typical = _typical(config, records) or (counts.longest if counts else 0)
     return _filled(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
 
 

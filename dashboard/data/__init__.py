@@ -5,7 +5,7 @@ known by run or data set, version and options, never by a frame.
 """
 
 from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
-from dashboard.data.datasets import dataset, inspect_path, inspect_upload, offered, tokenizer
+from dashboard.data.datasets import dataset, held_dataset, inspect_path, inspect_upload, offered, tokenizer
 from dashboard.data.drawings import drawn
 from dashboard.data.embeddings import (
     embedded_splits,
@@ -101,6 +101,7 @@ __all__ = [
     "found_groups",
     "freeze_once",
     "has_checkpoint",
+    "held_dataset",
     "inspect_path",
     "inspect_upload",
     "judged",

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -36,7 +37,17 @@ def dataset(config: DataConfig) -> Dataset:
 def _dataset(config: DataConfig, version: str) -> Dataset:
     from core.data.load import load
 
-    return load(config)
+    _held[config, version] = found = load(config)
+    return found
+
+
+_held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionary()
+"""Data sets that are in memory, by their settings and the version of their files."""
+
+
+def held_dataset(config: DataConfig) -> Dataset | None:
+    """Return a data set that `dataset` has read and still keeps; nothing is read for it."""
+    return _held.get((config, _folder_version(config.name)))
 
 
 def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:

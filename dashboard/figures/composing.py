@@ -40,8 +40,8 @@ def size_phrase(size: Size | None) -> str:
     """How large it will be and what that rests on, in one phrase."""
     if size is None:
         return "Its size is known when its n-grams are counted"
-    rest = "as an earlier run counted" if size.exact else "the most allowed"
-    return f"{millions(size.parameters)} parameters at {count(size.vocabulary)} tokens, {rest}"
+    rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
+    return f"{millions(size.parameters)} parameters at {count(size.vocabulary)} tokens{rest}"
 
 
 def millions(parameters: int) -> str:

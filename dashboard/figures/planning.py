@@ -26,7 +26,7 @@ def time_text(found: Estimate | None, config: RunConfig) -> str:
         return "How long it takes is known after its first steps: nobody has counted these texts yet."
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
-    steps = f"{count(found.steps)} steps in {config.training.epochs} epochs"
+    steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
     return f"About {duration(_rounded(found.seconds))} at most · {steps} · {about}"
 
 

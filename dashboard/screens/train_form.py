@@ -19,7 +19,7 @@ from core.runs.backbones import SETTING as BACKBONE
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
 from core.verbs import configure, configured
-from dashboard import access, data, state
+from dashboard import access, cards, data, state
 from dashboard.figures.composing import size_phrase, summary
 from dashboard.figures.numbers import count
 from dashboard.figures.planning import EXAMPLES, command_line, recipe_text, time_text
@@ -86,10 +86,12 @@ def train_form() -> None:
         setting_fields(defaults, "")
         return
     records = data.runs()
-    large = size(draft.config, records)
-    cost = f"{size_phrase(large)}. {time_text(estimate(draft.config, records), draft.config)}.".replace("..", ".")
+    counts = cards.counts(draft.config)
+    large = size(draft.config, records, counts)
+    time = time_text(estimate(draft.config, records, counts), draft.config)
+    cost = f"{size_phrase(large)}. {time}.".replace("..", ".")
     caption(f"{line} {cost}")
-    for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records)):
+    for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records, counts)):
         caption(sentence)
     if draft.recipe.name:
         caption(recipe_text(draft.recipe, draft.settings))

@@ -17,6 +17,7 @@ from core.runs.budget import (
     LENGTHS,
     MASKED_SHARE,
     START_SECONDS,
+    Counts,
     Size,
     estimate,
     shortened,
@@ -27,6 +28,7 @@ from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.training import masked
 
+COUNTS = Counts(2_400, 3, vocabulary=3_100, longest=32)
 PLAN = compose("ndt-01-n3", LENGTHS["short"])
 
 
@@ -148,11 +150,24 @@ def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_cou
     record = run(vocabulary=1_234, classes=("a", "b", "c"))
     found = size(compose("sentiformer", {"data.limit": 16_000}), [record])
     built = PRESETS["sentiformer"].model
-    assert found.vocabulary == 67_000 and not found.exact, "another max_vocab is another vocabulary"
+    assert found.vocabulary == 67_000 and found.counted == "bound", "another max_vocab is another vocabulary"
     found = size(compose("vanilla", {"data.limit": 16_000}), [record])
-    assert found == Size(parameters(PRESETS["vanilla"].model, vocabulary=1_234, classes=3), 1_234, True)
+    assert found == Size(parameters(PRESETS["vanilla"].model, vocabulary=1_234, classes=3), 1_234, "run")
     assert size(compose("vanilla", {"data.limit": 100}), [record]).vocabulary == 30_000
     assert size(compose("sentiformer"), []).parameters == parameters(built, vocabulary=67_000, classes=2)
+
+
+def test_a_file_that_was_read_is_estimated_from_its_own_counts():
+    own = compose("ndt-01-n3", {**LENGTHS["short"], "data.name": "own.csv"})
+    unread, read = (estimate(own, [], counts) for counts in (None, COUNTS))
+    assert (unread.steps, unread.counted) == (1_000, False)
+    assert (read.steps, read.counted) == (4 * 38, True), "2,400 rows in batches of 64, four times"
+    model = PRESETS["ndt-01-n3"].model
+    assert size(own, [], COUNTS) == Size(parameters(model, vocabulary=3_100, classes=3), 3_100, "data")
+    cut = compose("ndt-01-n3", {"data.name": "own.csv", "data.limit": 100})
+    assert size(cut, [], COUNTS).counted == "bound", "fewer rows may have fewer words"
+    assert size(own, [], dataclasses.replace(COUNTS, vocabulary=0)).vocabulary == 30_000
+    assert size(own, [run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
 
 
 def test_n_grams_that_nobody_has_counted_have_no_size():
@@ -171,7 +186,7 @@ def test_a_shortened_training_says_what_it_costs():
     assert list(shortened("vanilla", short)) == [
         "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
-        "Of more than 16\u202f000 training rows the rest is left out, which costs known words and score.",
+        "At most 16\u202f000 training rows are used; nobody has counted these yet.",
     ]
     faster = compose("vanilla", {**LENGTHS["short"], "training.lr": 1e-3})
     assert next(shortened("vanilla", faster)).startswith("4 epochs in place of the 10 of vanilla, at a higher learning")
@@ -180,6 +195,8 @@ def test_a_shortened_training_says_what_it_costs():
 def test_what_is_not_shortened_costs_nothing():
     assert not list(shortened("vanilla", compose("vanilla")))
     assert not list(shortened("vanilla", compose("vanilla", {"training.epochs": 30, "data.limit": 500}), rows=500))
+    own = compose("vanilla", {**LENGTHS["short"], "data.name": "own.csv"})
+    assert not [each for each in shortened("vanilla", own, uncut_rows(own, [], COUNTS)) if "training rows" in each]
     assert not list(shortened("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
 
 

@@ -67,8 +67,9 @@ def test_settings_are_named_in_words():
 @pytest.mark.parametrize(
     ("size", "said"),
     [
-        (Size(591_107, 1_000, True), "0.59 M parameters at 1\u202f000 tokens, as an earlier run counted"),
-        (Size(22_000_000, 67_000, False), "22.00 M parameters at 67\u202f000 tokens, the most allowed"),
+        (Size(591_107, 1_000, "run"), "0.59 M parameters at 1\u202f000 tokens, as an earlier run counted"),
+        (Size(22_000_000, 67_000, "bound"), "22.00 M parameters at 67\u202f000 tokens at most"),
+        (Size(836_000, 3_100, "data"), "0.84 M parameters at 3\u202f100 tokens, counted in these texts"),
         (None, "Its size is known when its n-grams are counted"),
     ],
 )

@@ -20,6 +20,7 @@ def test_a_guess_is_called_a_guess():
 def test_a_measured_time_says_what_it_rests_on_without_false_digits():
     said = time_text(Estimate(1000, 41.7, 2), CONFIG)
     assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
+    assert "· up to 1\u202f000 steps" in time_text(Estimate(1000, 41.7, 2, counted=False), CONFIG)
     assert "About 4 min 0 s at most" in time_text(Estimate(9, 228.0, 1), CONFIG)
     assert "About 2 h 0 min at most" in time_text(Estimate(9, 7100.0, 1), CONFIG)
 

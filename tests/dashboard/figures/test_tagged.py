@@ -43,7 +43,9 @@ class Reading:
     def tags(self, record, split):
         columns = {name: [row[at].split() for row in ROWS] for at, name in ((1, "label"), (2, "predicted"))}
         chances = [[0.75] * len(row[0].split()) for row in ROWS]
-        return pd.DataFrame({"row": range(len(ROWS)), "text": [row[0] for row in ROWS], **columns, "probability": chances})
+        return pd.DataFrame(
+            {"row": range(len(ROWS)), "text": [row[0] for row in ROWS], **columns, "probability": chances}
+        )
 
     def tagged(self, record, text):
         words = text.split()

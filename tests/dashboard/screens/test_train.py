@@ -15,7 +15,7 @@ from core.config import parse_settings
 from core.failures.counter_examples import keep_example
 from core.models.presets import PRESETS
 from core.runs.store import RunStore
-from dashboard import access, state
+from dashboard import access, data, state
 
 
 @pytest.fixture
@@ -59,6 +59,15 @@ def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
     assert "parameters at" in shown
     assert any("log g_j" in each.value for each in app.latex)
     assert "--set=model.attention.gate=true" in command(app)
+
+
+def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
+    assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
+    source = access.option(str(table))
+    rows = len(data.dataset(access.settings_of(source).data).splits["train"])
+    shown = words(opened(model="vanilla"))
+    assert f"{4 * -(-rows // 64)} steps in 4 epochs" in shown
+    assert "tokens, counted in these texts" in shown and "training rows" not in shown
 
 
 def test_what_a_part_reads_comes_along_into_the_command(opened):
