@@ -137,7 +137,7 @@ class Size:
     parameters: int
     vocabulary: int
     counted: Literal["run", "data", "bound"]
-    """Who counted the vocabulary: an earlier run, or whoever read these data. A bound: nobody has, it may be smaller."""
+    """Whether an earlier run or a read of these data counted the vocabulary; a bound may be too large."""
 
 
 def size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from core.evaluation.comparison import Tested, holm, judge, one_right
+from core.evaluation.groups import FEWEST
 from core.evaluation.intervals import LEVEL, share_interval
 from core.evaluation.metrics import defined, left_out
 from core.evaluation.scores import Scores
@@ -128,7 +130,7 @@ class _Measured:
         """Every two models on the rows of each value of a column; values on which the metric is undefined left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(paired(first, second))
-            places = {one: self._places(first, one, column) for _, one, _ in runs}
+            places = _fold_rare({one: self._places(first, one, column) for _, one, _ in runs}, column)
             for value in sorted({value for found in places.values() for value in found}):
                 parts = {
                     run: both(
@@ -189,6 +191,26 @@ class _Measured:
             "deviation": statistics.stdev(values) if len(values) > 1 else None,
             "interval": [float(end) for end in ends],
         }
+
+
+def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
+    """Join the values of a data column that have fewer than `FEWEST` rows; labels and slices stay as they are."""
+    if column in ("label", SLICE):
+        return places
+    folds = {fold: found for (_, fold), found in places.items()}
+    rows = Counter[str]()
+    for found in folds.values():
+        rows.update({value: len(each) for value, each in found.items()})
+    rare = {value for value, n in rows.items() if n < FEWEST}
+    if len(rare) < 2:
+        return places
+    name = f"{count(len(rare))} others"
+    return {
+        run: {value: each for value, each in found.items() if value not in rare}
+        | {name: np.sort(np.concatenate([each for value, each in found.items() if value in rare]))}
+        for run, found in places.items()
+        if found
+    }
 
 
 def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:

@@ -48,7 +48,22 @@ def can_be_chosen(source: Source) -> bool:
     return len(_columns(source)) > 1
 
 
-BY = Option("by", "By", _columns, "A column of the data, the label, or the saved slices", version=_version)
+def _first_column(source: Source) -> str:
+    """Return the data column with the fewest values of which each has `ENOUGH` rows; without one the label."""
+    names = _columns(source)
+    columns = next(iter(source.sides.sides[0].answers.values())).columns
+    rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
+    sound = [name for name, each in rows.items() if each.min() >= ENOUGH]
+    if sound:
+        return min(sound, key=lambda name: len(rows[name]))
+    return "label" if "label" in names else next(iter(names), "")
+
+
+ENOUGH = 30
+"""Rows of a value that say something of it."""
+BY = Option(
+    "by", "By", _columns, "A column of the data, the label, or the saved slices", usual=_first_column, version=_version
+)
 
 
 @dataclass(frozen=True, eq=False)

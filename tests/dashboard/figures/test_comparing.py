@@ -10,6 +10,7 @@ from core import verbs
 from core.evaluation.comparison import better
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
+from dashboard.figures import compare_where
 from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
 from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
 from dashboard.figures.compare_maps import MAPS
@@ -33,11 +34,20 @@ PRESETS = {"good": "differential", "fair": "vanilla", "poor": "ndt-01-n2"}
 def store(tmp_path_factory):
     store = RunStore(tmp_path_factory.mktemp("runs"))
     kinds = np.where(np.arange(ROWS) % 3, "long", "<b>short")
+    tickers = np.where(np.arange(ROWS) < 35, np.arange(ROWS).astype(str), "other")
+    thirds = np.char.add("part ", (np.arange(ROWS) % 3).astype(str))
     for name, right in RIGHT.items():
         results = {"metrics": {"test": {"accuracy": float(right.mean())}}}
         results |= {"lambda": [[0.5], [0.25]]} if name == "good" else {}
         chances = right_where(right, LABELS)
-        answering(store, name, chances, texts(LABELS, kind=kinds), preset=PRESETS[name], results=results)
+        answering(
+            store,
+            name,
+            chances,
+            texts(LABELS, ticker=tickers, third=thirds, kind=kinds),
+            preset=PRESETS[name],
+            results=results,
+        )
     return store
 
 
@@ -100,6 +110,23 @@ def test_values_of_a_column_are_a_family(source):
     assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
     first = next(test for test in shape.tests if test["value"] == "long")
     assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
+
+
+def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each(source):
+    assert WHERE.shape(source()).column == "kind", "a ticker has a row, and there are more thirds than kinds"
+
+
+def test_without_such_a_column_it_opens_by_the_label(source, monkeypatch):
+    monkeypatch.setattr(compare_where, "ENOUGH", ROWS)
+    assert WHERE.shape(source()).column == "label"
+
+
+def test_values_of_few_rows_are_one_group_and_one_test(source):
+    shape = WHERE.shape(source(pair="A-C", by="ticker"))
+    assert {test["value"]: test["n"] for test in shape.tests} == {"other": 265, "35 others": 35}
+    folded = next(test for test in shape.tests if test["n"] == 35)
+    assert folded["first_value"] == pytest.approx(RIGHT["good"][:35].mean())
+    assert folded["second_value"] == pytest.approx(RIGHT["poor"][:35].mean())
 
 
 def test_a_curve_and_a_line_for_each_model(source):
