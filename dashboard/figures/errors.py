@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.evaluation.multilabel import NOTHING
-from core.failures.names import has_name, known_as
+from core.failures.names import SEPARATOR, has_name, known_as
 from core.failures.nearest import Neighbour
 from core.failures.order import ORDERS
 from core.failures.table import SEVERAL
@@ -306,11 +306,32 @@ def _words(pushed: Pushed, record: RunRecord, t: Tokens) -> dict[str, Any]:
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
 
 
-def sentences_table(reading: Reading) -> pd.DataFrame:
-    """Every selected row in the order of the list: own columns too and, once they are found, 0/1 for each tag."""
+def sentences_table(reading: Reading, coded: Coded | None = None) -> pd.DataFrame:
+    """List every selected row in order, with own columns, 0/1 for each tag, and codes and notes where there are any.
+
+    Args:
+        reading: what is listed.
+        coded: codes and notes that may be seen; None: those of the analysis.
+    """
     shown = reading.analysis
+    coded = shown.coded if coded is None else coded
     tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.there.items()}
-    return shown.table.frame.iloc[shown.places].assign(**tags)
+    table = shown.table.frame.iloc[shown.places]
+    if not (coded.given or coded.notes):
+        return table.assign(**tags)
+    keys = table["key"].tolist()
+    said = {
+        "codes": [f"{SEPARATOR} ".join(coded.of(key)) for key in keys],
+        "note": [_notes(coded.notes.get(key, {})) for key in keys],
+    }
+    return table.rename(columns={name: f"data:{name}" for name in said if name in table}).assign(**said, **tags)
+
+
+def _notes(notes: Mapping[str, str]) -> str:
+    """Join the notes of a row; of several authors each has a name before it."""
+    if len(notes) == 1:
+        return next(iter(notes.values()))
+    return "\n".join(f"{known_as(author)}: {note}" for author, note in sorted(notes.items()))
 
 
 ERRORS = Figure(

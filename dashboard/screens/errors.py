@@ -61,7 +61,8 @@ def page() -> None:
         choices={SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})},
         author=state.author(),
     )
-    tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown))}
+    author = state.author()  # a code that was given since then is in the file too
+    tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown), data.legible(record, author))}
     with st.container(key="pair-gathered"):
         left, right = st.columns([6, 5], gap="large")
     with right:

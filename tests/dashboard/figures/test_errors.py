@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
+from core.cells import csv_text
+from core.failures.codes import Codes, data_of
 from core.failures.nearest import Neighbour
 from core.interpret.several import Pushed
 from core.runs.store import RunStore
@@ -55,6 +57,29 @@ def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_
     asked = reading(store, at=every[0], around=300)
     assert asked.start == 200 and asked.shown.tolist() == shown.analysis.places[200:500].tolist()
     assert len(sentences_table(shown)) == 1000
+
+
+def test_the_table_has_codes_and_notes_where_there_are_any_and_guards_formulas(store):
+    labels = np.arange(4) % 2
+    answering(store, "one", right_where(np.zeros(4, bool), labels), texts(labels, note=list("wxyz")))
+    plain = sentences_table(reading(store))
+    assert "codes" not in plain and sorted(plain["note"]) == list("wxyz"), "own columns keep their names"
+    codes = Codes(store.folder, data_of(store.read("one")))
+    first, second, *_ = plain["key"]
+    for name in ("irony", "label"):
+        codes.add(name)
+    codes.code([first], ["label", "irony"])
+    codes.note(first, "=1+1")
+    codes.code([second], ["irony"], author="Ada")
+    codes.note(second, "sarcastic", author="Ada")
+    codes.note(second, "not at all", author="Ben")
+    table = sentences_table(reading(store)).set_index("key")
+    assert table["codes"].tolist() == ["irony; label", "irony", "", ""]
+    assert table["note"].tolist() == ["=1+1", "Ada: sarcastic\nBen: not at all", "", ""]
+    assert sorted(table["data:note"]) == list("wxyz")
+    assert "'=1+1" in csv_text(table)
+    seen = sentences_table(reading(store), codes.coded("Ben"))
+    assert seen["codes"].tolist() == [""] * 4, "what others coded is hidden until Ben has coded it"
 
 
 def test_twenty_classes_name_the_likeliest_and_both_of_the_error(store):
