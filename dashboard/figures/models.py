@@ -9,6 +9,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from core import systems
+from core.models.config import ModelConfig
+from core.models.describe import marks, parameters
 from core.models.presets import PAPERS, PRESETS
 from core.runs.backbones import FOLDER, download, own_folder
 from core.runs.record import RunRecord
@@ -27,6 +29,14 @@ class Sizes(NamedTuple):
     vocabulary: int
     classes: int
     words: str
+    preset: str = ""
+    """Of the run; empty: they are of no run."""
+    model: ModelConfig | None = None
+    """Of the run, with its own layers, heads and widths."""
+
+    def model_of(self, name: str) -> ModelConfig:
+        """Return the model of the run for its preset, else the preset's own."""
+        return self.model if self.model and name == self.preset else PRESETS[name].model
 
 
 USUAL = Sizes(systems.VOCABULARY, systems.CLASSES, f"{count(systems.VOCABULARY)} tokens and two classes")
@@ -38,7 +48,9 @@ def sizes_of(record: RunRecord | None) -> Sizes | None:
         return None
     data = data_name(record.config.data.name)
     words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
-    return Sizes(record.vocabulary, len(record.classes), words)
+    if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
+        words += f"; {record.preset} with the layers, heads and widths of that run"
+    return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
 
 
 def names_of(paper: str) -> list[str]:
@@ -55,8 +67,12 @@ def preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.D
             {
                 "paper": PAPERS[row["paper"]],
                 "model": row["name"],
-                "parameters": row["parameters"],
-                "parts": ", ".join(row["parts"]) or "plain encoder",
+                "parameters": parameters(
+                    sizes.model_of(row["name"]),
+                    vocabulary=sizes.vocabulary,
+                    classes=systems.possible(row["name"], sizes.classes),
+                ),
+                "parts": ", ".join(marks(sizes.model_of(row["name"]))) or "plain encoder",
                 "runs": int(made.get(row["name"], 0)),
                 "line": row["line"],
                 "source": row["source"],

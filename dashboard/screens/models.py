@@ -66,7 +66,8 @@ def _sizes(record: RunRecord | None) -> Sizes:
         key=state.SIZES,
         bind="query-params",
         required=True,
-        help="At which vocabulary and classes parameters are counted; the run is chosen in the sidebar",
+        help="At which vocabulary and classes parameters are counted, and for the preset of the run at which layers, "
+        "heads and widths; the run is chosen in the sidebar",
     )
     return own if own and chosen == OWN else USUAL
 
@@ -85,14 +86,15 @@ def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table
             if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go("performance")
     classes = systems.possible(name, sizes.classes)
-    made = Made(parts(preset.model, vocabulary=sizes.vocabulary, classes=classes), name)
+    model = sizes.model_of(name)
+    made = Made(parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     with st.container(key="pair-model"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
             show(DIAGRAM, made, name=f"parts-{name}")
         with right:
             heading("Equation", "equation", note="of one head in one layer, and what is around it")
-            for index, line in enumerate(equation(preset.model)):
+            for index, line in enumerate(equation(model)):
                 with st.container(key=f"equation-{index}", gap=None):
                     st.latex(line.latex)
                     caption(line.words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.config import compose
-from core.models.describe import parts
+from core.models.describe import parameters, parts
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard.figures.diagram import parts_frame
@@ -33,6 +33,17 @@ def test_a_run_gives_the_sizes_at_which_parameters_are_told():
     sizes = sizes_of(run(vocabulary=1_234, classes=("a", "b", "c")))
     assert sizes[:2] == (1_234, 3)
     assert sizes.words == "1\u202f234 tokens and 3 classes of reviews.csv, as in r"
+
+
+def test_the_preset_of_a_run_has_the_layers_heads_and_widths_of_that_run():
+    own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
+    record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
+    sizes = sizes_of(record)
+    table = preset_frame(ALL, sizes, []).set_index("model")["parameters"]
+    assert table["vanilla"] == parameters(record.config.model, vocabulary=1_234, classes=2)
+    assert sizes.model_of("vanilla") == record.config.model
+    assert sizes.model_of("ndt-01-n3") == PRESETS["ndt-01-n3"].model
+    assert sizes.words.endswith("as in r; vanilla with the layers, heads and widths of that run")
 
 
 @pytest.mark.parametrize("record", [None, run(), run(vocabulary=9, classes=("a",))])

@@ -8,6 +8,7 @@ from cases import cases
 from pages import words
 
 from core.models.presets import PRESETS
+from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.models import ALL
 
@@ -54,6 +55,12 @@ def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
     app.button_group(key=state.SIZES).set_value("usual").run()
     assert table(app, "All presets").set_index("model").loc["vanilla", "parameters"] > own
+
+
+def test_the_preset_of_the_chosen_run_is_counted_as_that_run(opened, runs):
+    app = opened(run="finished", model="ndt-01-n3")
+    record = RunStore(runs).read("finished")
+    assert table(app, "All presets").set_index("model").loc["ndt-01-n3", "parameters"] == record.parameters
 
 
 def test_a_run_of_the_model_is_linked(opened):
