@@ -142,7 +142,9 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
     now = selection.chosen_of(source.record, source.split)
     if state.draft(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
         state.put(state.MARKED, () if now is None else tuple(now.places.tolist()))
-    near = neighbours(source, now, text)
+    # Of what was drawn around on it the map stays as it is, and the sentences come before their neighbours.
+    later = now is not None and now.at is None and len(now) > 1 and not text and state.draft(state.SELECTOR, "") == key
+    near = None if later else neighbours(source, now, text)
     shown = replace(shown, typed=typed, marked=state.draft(state.MARKED, ()))
     if near is not None:
         shown = replace(shown, near=tuple(near.found["row"].tolist()), centre=near.row)
@@ -153,6 +155,7 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
         caption(how)
     if now is not None and state.draft(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
         selected_here(source.record, now, (key,))
+    near = neighbours(source, now, text) if later else near
     tables = neighbours_below(source, near) | training_below(source, now)
     stats(embeddings.map_stats(shown.made, config, shown.width))
     caption(WORTH)
