@@ -16,12 +16,14 @@ from plotly.offline import get_plotlyjs
 
 from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
+from core.interpret.edits import UNCHANGED, Edits
+from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard.figures.drawing import Drawing, fragment, titled
 from dashboard.figures.figure import Figure
 from dashboard.figures.files import Files
 from dashboard.figures.registry import ALL, FIGURES
-from dashboard.figures.source import Source
+from dashboard.figures.source import EDIT, Source
 from dashboard.figures.theme import Look
 
 THEMES = ("light", "dark")
@@ -90,7 +92,7 @@ def figures(
     look = _look(theme)
     source = _source(store or RunStore(), [run, *against], only, split, text, options or {})
     drawn, left_out = _all(source, look, only)
-    if unused := [name for name in source.choices if name not in source.used]:
+    if unused := [name for name in options or {} if name not in source.used]:
         raise InputError(f"{unused[0]}: none of these figures has this option for this run")
     try:
         files = _write(drawn, folder, run, look, csv=csv)
@@ -168,10 +170,25 @@ def _source(
     if strange := [name for name in names if name not in FIGURES]:
         raise InputError(f"no figure is called '{strange[0]}'; there are {', '.join(FIGURES)}")
     known = dict.fromkeys(option.name for each in ALL for option in each.options)
-    if strange := [name for name in options if name not in known]:
-        raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join(known)}")
+    if strange := [name for name in options if name not in (*known, EDIT)]:
+        raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join((*known, EDIT))}")
+    choices = dict(options)
+    edits = _edits(store, runs[0], text, str(choices.pop(EDIT, "")))
     record, *others = [store.read(run) for run in dict.fromkeys(runs)]
-    return Source(record, Files(store), others=others, split=split, text=text, choices=options)
+    return Source(record, Files(store), others=others, split=split, text=text, edits=edits, choices=choices)
+
+
+def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
+    """Read what is changed inside the model, as a link has it.
+
+    Raises:
+        InputError: there is no text, or this run has no such part.
+    """
+    if not edit:
+        return UNCHANGED
+    if not text.strip():
+        raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
+    return load_run(store, run).edits(text, edit)
 
 
 @dataclass(frozen=True)
@@ -208,6 +225,10 @@ class Drawn:
 
 def _drawn(name: str, source: Source, look: Look) -> Drawn:
     figure, choices = FIGURES[name]
+    for option in figure.spread:
+        values = option.values(source)
+        if option.name in choices and isinstance(values, Sequence) and choices[option.name] not in values:
+            raise NotAvailable(f"there is no {option.label.lower()} {choices[option.name]}, only {', '.join(values)}")
     here = source.with_choices(**choices) if choices else source
     shape = figure.shape(here)
     return Drawn(name, figure, shape, figure.draw(shape, look), figure.alone(here, shape))

@@ -279,6 +279,10 @@ class Reader(Protocol):
         """What a run costs, as far as that is known on this machine."""
 
 
+EDIT = "edit"
+"""The name of `Source.edits` in a link and for `--with`."""
+
+
 class Source:
     """A run and what its figures are drawn from, each part read when a figure first needs it."""
 
@@ -309,7 +313,8 @@ class Source:
         Raises:
             InputError: the split was not evaluated.
         """
-        self.record, self.reader, self.text, self.edits, self.author = record, reader, text, edits, author
+        self.record, self.reader, self.text, self.author = record, reader, text, author
+        self._edits = edits
         self.others = tuple(others)
         self.choices = dict(choices or {})
         self.used: set[str] = set()
@@ -320,6 +325,12 @@ class Source:
             found = ", ".join(sorted(self.splits)) or "none: it is not evaluated yet"
             raise InputError(f"run '{record.run}' has no predictions of a split '{split}'; it has {found}")
         self.split = split or ("test" if "test" in self.splits else next(reversed(self.splits), ""))
+
+    @property
+    def edits(self) -> Edits:
+        """What is changed inside the model when it reads the text."""
+        self.used.add(EDIT)
+        return self._edits
 
     def chosen(self, option: Option) -> str | float:
         """The value of an option.
@@ -335,7 +346,7 @@ class Source:
     def with_choices(self, **choices: Any) -> Source:
         """The same with other choices."""
         chosen = {**self.choices, **choices}
-        kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self.edits}
+        kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self._edits}
         other = Source(self.record, self.reader, **kept, choices=chosen, author=self.author)
         other.used = self.used
         return other

@@ -94,6 +94,14 @@ def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
 
 
+def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path):
+    given = {"only": ["grid"], "text": "not good", "store": RunStore(trained)}
+    verbs.figures("finished", tmp_path / "plain", **given)
+    verbs.figures("finished", tmp_path / "edited", options={"edit": "h1.1"}, **given)
+    plain, edited = (data_of((tmp_path / name / "grid.html").read_text()) for name in ("plain", "edited"))
+    assert plain != edited
+
+
 def test_numbers_are_written_beside_the_figures_that_have_tables(trained, tmp_path):
     result = verbs.figures("finished", tmp_path, only=["course", "map-pca"], csv=True, store=RunStore(trained))
     tables = {"course-course.csv", "course-losses.csv", "course-final-values.csv", "map-pca.csv"}
@@ -148,6 +156,9 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         ({"options": {"threshold": "2"}}, "threshold=2: a number from 0 to 1"),
         ({"options": {"cells": "many"}}, "cells=many: one of counts, shares"),
         ({"options": {"least": "0.5"}}, "least: none of these figures has this option for this run"),
+        ({"options": {"edit": "h1.1"}}, "edit: it changes how a sentence is read; name one with --text"),
+        ({"options": {"edit": "h9.9"}, "text": "good"}, "--edit h9.9: this run has"),
+        ({"options": {"edit": "h1.1"}, "text": "good", "only": ["roc"]}, "edit: none of these figures has this option"),
         ({"theme": "blue"}, "--theme 'blue': one of light, dark"),
     ],
 )

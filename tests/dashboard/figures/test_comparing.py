@@ -199,3 +199,11 @@ def test_runs_against_others_are_exported_with_their_numbers(store, tmp_path):
 def test_a_map_needs_a_sentence(source):
     with pytest.raises(NotAvailable, match="a sentence is needed"):
         MAPS.shape(source(who="A"))
+
+
+def test_all_figures_of_two_runs_are_written_and_those_of_a_third_are_left_out(store, tmp_path):
+    result = verbs.figures("good", tmp_path, against=["fair"], store=store)
+    names = {each["name"] for each in result["files"]}
+    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names
+    assert "sentence is needed" in result["left_out"]["compare-map-a"]
+    assert result["left_out"]["compare-map-c"] == "there is no model C, only A, B"
