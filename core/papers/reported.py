@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from core.config import RunConfig
 from core.models.config import LAMBDA_RANGES, ModelConfig
-from core.models.presets import PRESETS
+from core.models.presets import PAPERS, PRESETS
 
 LAMBDA = "lambda"
 
@@ -76,7 +76,7 @@ def reported(
     """The numbers that fit, in the order of the papers' tables.
 
     Args:
-        paper: ndt, sentiformer, tweet_encoder, lexical_attention or inceptive; empty here and below: any.
+        paper: A key of `PAPERS`, e.g. `ndt`; empty here and below: any.
         dataset: As the paper names it, e.g. `SST-2`.
         metric: accuracy, f1, auc, lambda, params …
         model: As the paper names it, e.g. `NDT`.
@@ -124,14 +124,23 @@ def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
 
 
 def no_counterpart(preset: str, config: RunConfig) -> str:
-    """Why nothing is reported for this run, in words; empty where something is."""
+    """Say why no reported numbers stand for this run; empty where some do."""
     if preset not in _MODELS:
-        return f"No paper reports results of {preset}."
+        return _unmatched(preset)
     if config.data.name not in _DATA:
         return f"The NDT paper reports {', '.join(_DATA.values())}, not {config.data.name.rsplit('/', 1)[-1]}."
     if _as_far_as_stated(config.model) != _as_far_as_stated(PRESETS[preset].model):
         return f"The model's settings differ from the preset {preset}, so the paper's numbers are not about it."
     return ""
+
+
+def _unmatched(preset: str) -> str:
+    """Say what the paper of a preset reports, where its numbers are not matched with runs."""
+    paper = PRESETS[preset].paper if preset in PRESETS else ""
+    numbers = reported(paper=paper) if paper else ()
+    if not numbers or paper == "ndt":  # whose models are all in `_MODELS`
+        return f"No paper reports results of {preset}."
+    return f"The {PAPERS[paper]} paper reports {len(numbers)} numbers; they are not matched with runs."
 
 
 def _as_far_as_stated(model: ModelConfig) -> ModelConfig:

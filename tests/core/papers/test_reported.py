@@ -10,6 +10,7 @@ import pytest
 
 from core.config import compose
 from core.models.mixing import alpha_beta, initial_lambda, target_lambda
+from core.models.presets import PRESETS
 from core.papers.reported import counterpart, no_counterpart, reported
 from core.runs.record import RunRecord
 from core.verbs import summary
@@ -32,9 +33,19 @@ def rms(values):
     return sqrt(sum(value**2 for value in values) / len(values))
 
 
+def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets():
+    assert {row.paper for row in reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
+
+
 def test_every_table_is_there_in_full():
     counts = Counter(row.paper for row in reported())
-    assert counts == {"ndt": 547, "tweet_encoder": 195, "lexical_attention": 135, "inceptive": 105, "sentiformer": 51}
+    assert counts == {
+        "ndt": 547,
+        "tweet_encoder_7essxin": 195,
+        "lexical_attention": 135,
+        "inceptive": 105,
+        "sentiformer": 51,
+    }
     tables = Counter(row.table for row in reported(paper="ndt"))
     assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
     assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
@@ -100,6 +111,10 @@ def test_every_ndt_preset_has_metrics_and_lambdas_on_the_four_data_sets(componen
         ("ndt-01-n3", {"data.name": "built-in"}, "not built-in"),
         ("differential-v2", {"data.name": "imdb"}, "No paper reports"),
         ("tfidf-logreg", {"data.name": "imdb"}, "No paper reports"),
+        ("tweet-v1-p2", {}, "The 7ess-Xin paper reports 195 numbers; they are not matched with runs."),
+        ("sentiformer", {}, "The SentiFormer paper reports 51 numbers"),
+        ("lexical-all", {}, "The Sentiment Lexical Attention paper reports 135 numbers"),
+        ("inceptive-16", {}, "The Inceptive Transformers paper reports 105 numbers"),
         ("ndt-01-n3", {"data.name": "imdb", "model.layers": 3}, "settings differ"),
     ],
 )
