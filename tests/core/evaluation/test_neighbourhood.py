@@ -27,6 +27,24 @@ def test_the_nearest_are_those_of_scikit_learn_with_their_distances(clouds, monk
     assert away == pytest.approx(distances, abs=1e-6)
 
 
+def test_not_all_distances_are_computed_and_repeated_rows_and_an_offset_change_nothing(clouds, monkeypatch):
+    points = np.concatenate([clouds[0], clouds[0][:30]]).astype(float) + 1e3
+    own = np.arange(len(points))
+    every = neighbourhood._all(points, points, own, 7)
+
+    def refuse(*args):
+        raise AssertionError("all distances")
+
+    monkeypatch.setattr("scipy.spatial.distance.cdist", refuse)
+    found = nearest(points, points, 7, own)
+    assert (found[0] == every[0]).all() and found[1] == pytest.approx(every[1], abs=1e-12)
+
+
+def test_where_all_rows_are_equal_the_first_are_the_nearest():
+    same = np.zeros((3_000, 500))
+    assert nearest(same[:2], same, 3, np.arange(2))[0].tolist() == [[1, 2, 3], [0, 2, 3]]
+
+
 def test_of_ties_the_first_rows_are_the_nearest():
     points = np.array([[2.0], [1], [1], [0], [1], [3], [1]])
     assert nearest(np.array([[0.0]]), points, 3)[0].tolist() == [[3, 1, 2]]
