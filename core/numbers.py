@@ -37,6 +37,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
+def shorten(text: str, longest: int) -> str:
+    """Cut a text to `longest` characters, the last of which is then an ellipsis."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def subscript(index: int) -> str:
     """`₁₂`."""
     return "".join(chr(0x2080 + int(digit)) for digit in str(index))

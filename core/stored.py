@@ -13,13 +13,14 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from core.exceptions import RunDamaged
+from core.numbers import count
 from core.paths import regular_bytes
 
 T = TypeVar("T")
@@ -94,15 +95,15 @@ def of_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "schema"}
 
 
-def check(value: Any, kind: type[T], *, file: Path) -> T:
-    """Plain data as a value of a type.
+def check(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
+    """Plain data as a value of a type, its texts of at most `longest` characters (0: of any length).
 
     Raises:
         RunDamaged: it has another shape; the message names the file, the field and the reason.
         ConfigError: a setting in it is none that can be; a `ConfigError` names it already.
     """
     try:
-        refuse_monsters(value)
+        refuse_monsters(value, longest)
         return convert(value, kind)
     except Flaw as flaw:
         raise RunDamaged(f"{file}: cannot be read: {flaw}") from flaw
@@ -174,8 +175,10 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def refuse_monsters(found: Any) -> None:
+def refuse_monsters(found: Any, longest: int = 0) -> None:
     """Refuse numbers that no float can become, halves of characters, and depths that no page can show.
+
+    With `longest` also texts and names of fields that have more characters.
 
     Raises:
         Flaw: names the place.
@@ -183,15 +186,20 @@ def refuse_monsters(found: Any) -> None:
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
     while waiting:
         place, value = waiting.pop()
-        if isinstance(value, (dict, list)):
+        if isinstance(value, (dict, list, tuple)):
             if len(place) > DEEPEST:
                 raise Flaw("", value, f"it is nested more than {DEEPEST} deep")
             parts = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [((*place, key), each) for key, each in parts]
+            if longest and isinstance(value, dict) and any(len(key) > longest for key in value):
+                raise Flaw(_dotted(place), value, f"names of at most {count(longest)} characters")
         elif (isinstance(value, int) and abs(value) >= _WHOLE) or (isinstance(value, float) and math.isinf(value)):
             raise Flaw(_dotted(place), value, "a number that 64 bits hold")
         elif isinstance(value, str) and not value.isascii() and _is_half(value):
             raise Flaw(_dotted(place), value, "a text of whole characters")
+        elif longest and isinstance(value, str) and len(value) > longest:
+            long = f"a text of at most {count(longest)} characters, this has {count(len(value))}"
+            raise Flaw(_dotted(place), value, long)
 
 
 def _is_half(text: str) -> bool:
@@ -245,21 +253,36 @@ def _steps(place: str) -> tuple[Step, ...]:
 
 
 def _named(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The same place with every key by its name: each is tried alone, and the one that gives the same error is it."""
+    """Return the same place with every key by its name.
+
+    Of a group the half that gives the error is looked at again, until one key is left: of a million keys twenty times.
+    """
     while None in steps:
         before = steps[: steps.index(None)]
         group = _at(value, before)
-        for key in group if isinstance(group, Mapping) else ():
-            trial = _with(value, before, {key: group[key]})
-            try:
-                msgspec.convert(trial, kind)
-            except msgspec.ValidationError as error:
-                if str(error) == said:
-                    value, steps = trial, (*before, key, *steps[len(before) + 1 :])
-                    break
-        else:
+        keys = list(group) if isinstance(group, Mapping) else []
+        while len(keys) > 1:
+            half = keys[: len(keys) // 2]
+            keys = half if _error(_part(value, before, half), kind) else keys[len(half) :]
+        if not keys or _error(trial := _part(value, before, keys), kind) != said:
             return before
+        value, steps = trial, (*before, keys[0], *steps[len(before) + 1 :])
     return steps
+
+
+def _error(value: Any, kind: Any) -> str:
+    """Return what msgspec has to say against a value; empty: nothing."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _part(value: Any, steps: tuple[Step, ...], keys: Sequence[Any]) -> Any:
+    """Return the same plain data, at one place with some of its keys alone."""
+    group = _at(value, steps)
+    return _with(value, steps, {key: group[key] for key in keys})
 
 
 def _at(value: Any, steps: tuple[Step, ...]) -> Any:

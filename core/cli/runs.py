@@ -10,7 +10,8 @@ import typer
 from core import verbs
 from core.cells import cell_text
 from core.cli.printing import Json, Run, emit, show_tree, tabulate
-from core.numbers import count
+from core.numbers import count, shorten
+from core.runs.record import SHOWN
 
 app = typer.Typer(no_args_is_help=True, help="Runs: list, show, measure, cancel, export, import, rm.")
 
@@ -85,7 +86,8 @@ def _cost(run: str, found: dict[str, Any]) -> dict[str, str]:
 def _show_runs(result: dict[str, Any]) -> None:
     rows = [{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)]
     for row in rows:
-        row["data"] = Path(row["data"]).name  # `runs show` has the whole path
+        row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
+        row["reason"] = shorten(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
     columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)

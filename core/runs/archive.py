@@ -48,6 +48,7 @@ from core.runs.record import (
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
 from core.training.config import TFIDF
+from core.training.history import read_history
 
 LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
@@ -299,6 +300,8 @@ def _settle(store: RunStore, landing: Path) -> str:
             apart.check_parquet(path)
         except DataError as error:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
+    if unreadable := read_history(landing / HISTORY).unreadable:
+        raise InputError(unreadable.replace(f"{landing}{os.sep}", ""))
     config = pathless(record.config)
     aside.write(dataclasses.replace(record, process=None, config=config, results=_results(record)))
     _settle_backbone(landing)

@@ -49,6 +49,12 @@ DISCARD = "discard"
 """Written into that file: the checkpoint is not wanted either."""
 
 
+LARGEST = 4 * 1024**2
+"""Bytes of a record, at most; those of our presets have 20 kB."""
+LONGEST = 4_000
+"""Characters of a text of a record, and of the name of a field, at most."""
+SHOWN = 300
+"""Characters of a reason in a table of runs; the rest stands where one run is shown."""
 Interval = Annotated[list[Figure], Meta(min_length=2, max_length=2)]
 """The ends of a 95 % interval."""
 LineageFile = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\.texts$")]

@@ -28,9 +28,10 @@ from core.data.config import DataConfig
 from core.data.sources import named
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
+from core.numbers import shorten
 from core.recipes import NO_RECIPE, Applied
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
-from core.runs.record import CANCEL, RECORD, Process, RunRecord
+from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -160,12 +161,18 @@ class RunStore:
 
         Raises:
             RunNotFound: the directory is gone.
-            InputError: it is a starter run.
+            InputError: it is a starter run, or a text of it is too long, such as a class; the old record stays.
             StorageError: the disk is full or the folder read-only; the old record stays.
         """
         tree = dataclasses.asdict(record)
+        tree["reason"] = shorten(record.reason, LONGEST)
+        tree["data_notes"] = [shorten(note, LONGEST) for note in record.data_notes]
         newer = tree.pop("newer")
         tree = stored.together({"schema": SCHEMA, **tree}, newer)
+        try:
+            stored.refuse_monsters(tree, LONGEST)
+        except stored.Flaw as flaw:
+            raise InputError(f"run '{record.run}': {flaw}") from flaw
         write_text(
             self.own(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         )
@@ -278,11 +285,42 @@ class _Read:
     found: RunRecord | str
     """The reason where it is damaged."""
 
+    @property
+    def size(self) -> int:
+        """Bytes that it is counted with: those of its file; of a damaged one only the reason is kept."""
+        return len(self.found) if isinstance(self.found, str) else self.version[1]
+
 
 _KEPT = 4096
-"""Records that a process remembers: some 100 MB at the very most, since a record's file has 10 kB."""
-_read: OrderedDict[str, _Read] = OrderedDict()
-_reading = threading.Lock()
+"""Records that a process remembers, at most."""
+_KEPT_BYTES = 64 * 1024**2
+"""Bytes of their files, at most: a record of our presets has 20 kB, a crafted one `LARGEST`."""
+
+
+class _Memory:
+    """The records that this process has read; those read first are forgotten first. Threads share it."""
+
+    def __init__(self) -> None:
+        self._records: OrderedDict[str, _Read] = OrderedDict()
+        self._bytes, self._lock = 0, threading.Lock()
+
+    def get(self, file: str) -> _Read | None:
+        """Return what was read of a file last, if it is still known."""
+        with self._lock:
+            return self._records.get(file)
+
+    def keep(self, file: str, read: _Read) -> None:
+        """Remember a record, within the limits."""
+        with self._lock:
+            if before := self._records.pop(file, None):
+                self._bytes -= before.size
+            self._records[file] = read
+            self._bytes += read.size
+            while len(self._records) > 1 and (len(self._records) > _KEPT or self._bytes > _KEPT_BYTES):
+                self._bytes -= self._records.popitem(last=False)[1].size
+
+
+_MEMORY = _Memory()
 
 
 def _parse(path: Path | str) -> RunRecord:
@@ -299,15 +337,10 @@ def _parse(path: Path | str) -> RunRecord:
     except OSError as error:
         raise RunDamaged(f"{file}: cannot be read: {error.strerror}") from error
     version = about.st_mtime_ns, about.st_size, about.st_ino
-    with _reading:
-        known = _read.get(file)
+    known = _MEMORY.get(file)
     if known is None or known.version != version:
         known = _Read(version, _fresh(Path(file)))
-        with _reading:
-            _read[file] = known
-            _read.move_to_end(file)
-            while len(_read) > _KEPT:
-                _read.popitem(last=False)
+        _MEMORY.keep(file, known)
     if isinstance(known.found, str):
         raise RunDamaged(known.found)
     return known.found
@@ -316,13 +349,13 @@ def _parse(path: Path | str) -> RunRecord:
 def _fresh(file: Path) -> RunRecord | str:
     """The record that a file holds, or why it holds none."""
     try:
-        return _record(stored.read_tree(file), file)
+        return _record(stored.read_tree(file, limit=LARGEST), file)
     except FileNotFoundError:
         return f"{file}: missing"
     except RunDamaged as error:
-        return str(error)
+        return shorten(str(error), LONGEST)
     except ConfigError as error:
-        return f"{file}: cannot be read: config.{error}"
+        return shorten(f"{file}: cannot be read: config.{error}", LONGEST)
 
 
 def _record(tree: Any, file: Path) -> RunRecord:
@@ -332,7 +365,7 @@ def _record(tree: Any, file: Path) -> RunRecord:
     data = config.get("data") if isinstance(config := given.get("config"), dict) else None
     if isinstance(data, dict):  # a run that is older than the newest rule keeps the one that cut its rows
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
-    record = stored.check(given, RunRecord, file=file)
+    record = stored.check(given, RunRecord, file=file, longest=LONGEST)
     prior = record.results.get("temperature", {}).get("prior")
     if prior is not None and set(prior) != set(record.classes):
         raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core.numbers import NARROW
+from core.numbers import NARROW, shorten
 from core.runs.efficiency import Efficiency
-from core.runs.record import RunRecord
+from core.runs.record import SHOWN, RunRecord
 from core.runs.seeds import seed_and_fold
 from dashboard.figures.boards import YARDSTICK, Board, Entry, reached
 from dashboard.figures.curves import Curves
@@ -120,7 +120,7 @@ def _second(entry: Entry) -> str:
 
 def _value(entry: Entry) -> Cell:
     if entry.value is None:
-        return Words(STATUS.get(entry.record.status, entry.record.status), title=entry.record.reason)
+        return Words(STATUS.get(entry.record.status, entry.record.status), title=shorten(entry.record.reason, SHOWN))
     if entry.low is None or entry.high is None:
         return number(entry.value)
     return plus_minus(entry.value, entry.low, entry.high)

@@ -8,8 +8,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
+from core.numbers import shorten
 from core.runs.efficiency import measure_apart
-from core.runs.record import RunRecord
+from core.runs.record import SHOWN, RunRecord
 from dashboard import data, state
 from dashboard.figures.boards import Board, against_yardstick, finding
 from dashboard.figures.numbers import count
@@ -133,7 +134,7 @@ def _offer(record: RunRecord) -> None:
     """What can be done with a picked run."""
     run, known = record.run, cost(data.efficiency(record)) if record.status == "done" else ""
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        selection_note(run, record.reason or known or "open it on")
+        selection_note(run, shorten(record.reason, SHOWN) or known or "open it on")
         for title, page in TARGETS:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go(page)

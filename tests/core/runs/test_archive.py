@@ -28,6 +28,7 @@ from core.runs.record import RECORD, Process
 from core.runs.store import RunStore, this_process
 from core.runs.worker import execute
 from core.text.lexicon_files import read_lexicon
+from core.training.history import MOST_LINES
 
 
 @pytest.fixture
@@ -336,6 +337,21 @@ def test_a_file_that_cannot_be_read_is_told_and_nothing_is_exported(store, finis
     monkeypatch.setattr(archive, "regular_bytes", refuse)
     with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
         export_run(store, "first")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("history.jsonl", "\n" * (MOST_LINES + 1), r"history\.jsonl: .*it has more than 100\u202f000 lines"),
+        (RECORD, None, r"run\.json: cannot be read: reason is 'xxx"),
+    ],
+)
+def test_a_run_with_texts_without_end_is_not_taken_in(finished, elsewhere, name, content, said):
+    file = finished / name
+    file.write_text(content or file.read_text().replace('"reason": ""', f'"reason": "{"x" * 5_000}"'))
+    with pytest.raises(InputError, match=said):
+        import_run(elsewhere, finished)
+    assert elsewhere.list() == []
 
 
 def _long_words(table):

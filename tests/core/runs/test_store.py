@@ -13,8 +13,8 @@ import pytest
 from core import stored
 from core.config import RunConfig, compose
 from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
-from core.runs.record import RECORD, Process
-from core.runs.store import RunStore, alive, this_process
+from core.runs.record import LONGEST, RECORD, Process
+from core.runs.store import RunStore, _Memory, alive, this_process
 
 
 def test_a_record_comes_back_with_every_field(store, created):
@@ -134,6 +134,13 @@ DAMAGES = {
     "a prior of all": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=1.0, b=0.5))),
     "a prior without a class": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=0.5))),
     "progress is a text": rewritten(lambda tree: tree.update(progress={"step": "far"})),
+    "a reason without end": rewritten(lambda tree: tree.update(reason="x" * (LONGEST + 1))),
+    "a class without end": rewritten(lambda tree: tree.update(classes=["good", "x" * (LONGEST + 1)])),
+    "a device without end": rewritten(lambda tree: tree.update(results={"inference": {"device": "x" * 9_000}})),
+    "a setting without end": rewritten(lambda tree: tree["config"]["text"].update(lexicon="x" * 9_000)),
+    "a name without end": rewritten(lambda tree: tree.update(versions={"x" * 9_000: "1"})),
+    "a text of a newer version without end": rewritten(lambda tree: tree.update(later=["x" * 9_000])),
+    "more than a record has": rewritten(lambda tree: tree.update(versions={str(n): "x" * 4_000 for n in range(1_100)})),
     "created is a number": rewritten(lambda tree: tree.update(created=5)),
 }
 
@@ -151,6 +158,39 @@ def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, confi
     assert listed["first"].config == RunConfig()
     store.remove("first")
     assert [record.run for record in store.list()] == ["second"]
+
+
+def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, created):
+    rewritten(lambda tree: tree.update(reason="x" * 60_000_000))(store.path("first") / RECORD)
+    assert store.list()[0].reason.endswith("run.json: cannot be read: it has 57 MB, and at most 4 MB are read")
+    rewritten(lambda tree: tree.update(reason="x" * 5_000))(store.path("first") / RECORD)
+    told = f"reason is '{'x' * 56}…: a text of at most 4\u202f000 characters, this has 5\u202f000"
+    assert store.list()[0].reason.endswith(told)
+
+
+def test_what_is_written_is_cut_or_refused_where_nobody_could_read_it_back(store, created):
+    failed = store.update("first", status="failed", reason="y" * 9_000, data_notes=("z" * 9_000,))
+    assert len(failed.reason) == 9_000
+    assert store.read("first").reason == "y" * (LONGEST - 1) + "…"
+    assert store.read("first").data_notes == ("z" * (LONGEST - 1) + "…",)
+    with pytest.raises(InputError, match=r"run 'first': classes\[1\] is 'xxx"):
+        store.update("first", classes=("good", "x" * (LONGEST + 1)))
+    assert store.read("first").status == "failed"
+
+
+def test_remembered_records_are_bounded_by_the_bytes_of_their_files(store, config, monkeypatch, looks):
+    memory = _Memory()
+    monkeypatch.setattr("core.runs.store._MEMORY", memory)
+    monkeypatch.setattr("core.runs.store._KEPT_BYTES", 300_000)
+    for name in "abcde":
+        store.create(config, "p", name)
+        store.update(name, versions={str(number): "x" * 4_000 for number in range(24)})
+    for _ in range(2):
+        assert len(store.list()) == 5
+    assert 200_000 < memory._bytes == sum(each.size for each in memory._records.values()) <= 300_000
+    del looks[:]
+    store.list()
+    assert looks  # those that were forgotten are read again
 
 
 def test_optional_fields_may_be_absent(store, created):

@@ -5,7 +5,7 @@ import pytest
 
 from core.exceptions import RunDamaged, StorageError
 from core.training import history
-from core.training.history import HistoryWriter, read_history, truncate
+from core.training.history import LARGEST, MOST_LINES, HistoryWriter, read_history, truncate
 
 
 def row(step, kind="step", **more):
@@ -113,6 +113,28 @@ def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwrit
     assert found.unreadable == f"{path}: cannot be read: this is a folder, not a file"
     with pytest.raises(RunDamaged, match="cannot be read"):
         truncate(path, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\n" * (MOST_LINES + 1), "it has more than 100\u202f000 lines"),
+        (b"x" * (LARGEST + 1), "at most 32 MB are read"),
+    ],
+)
+def test_a_history_without_end_is_not_taken_apart(tmp_path, content, said):
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(content)
+    found = read_history(path)
+    assert found.rows == []
+    assert said in found.unreadable
+
+
+def test_a_damaged_line_is_left_out_without_a_search_for_the_name_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.stored._named", lambda *_: pytest.fail("5 million names took 38 s"))
+    path = tmp_path / "history.jsonl"
+    write(path, {**row(1), "validation": {"accuracy": 1.0, "loss": "x"}})
+    assert read_history(path).skipped == 1
 
 
 def test_a_history_that_may_not_be_read_says_so(tmp_path, monkeypatch):

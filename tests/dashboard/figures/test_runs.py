@@ -73,6 +73,8 @@ def test_what_has_no_result_says_why_below_the_others():
     told = {row.id: row.cells["value"] for row in table.rows[2:]}
     assert told["waits"].text == "queued" and told["bare"].text == "not on test"
     assert told["broken"] == Words("failed", title="out of memory")
+    long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
+    assert len(long.title) == 300, "every visitor of Overview is sent it"
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
