@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from core.behaviour.edits import EDITS, Edit
 from core.behaviour.fill import Words, combinations, draw, filled, filling, slots_of
-from core.behaviour.suite import MOST_CASES, Case, Polarity, SuiteTest
+from core.behaviour.suite import MOST_CASES, MOST_CHARACTERS, Case, Polarity, SuiteTest
 from core.behaviour.written import Slots, WrittenTest
 from core.numbers import count
 from core.stored import Flaw
@@ -25,15 +25,48 @@ class _Form:
     words: Words
 
 
-def build(written: WrittenTest, shared: Slots) -> SuiteTest:
+MOST_FILLINGS = 10 * MOST_CASES
+"""Fillings of all texts of a suite together, at most; many may come to the same case."""
+
+
+@dataclass
+class Made:
+    """What the tests of a suite have come to so far; more than it may have is refused before it is made."""
+
+    fillings: int = 0
+    characters: int = 0
+
+    def fill(self, fillings: int, most: int) -> None:
+        """Count fillings that are about to be made.
+
+        Raises:
+            Flaw: the suite comes to too many.
+        """
+        self.fillings += fillings
+        if self.fillings > MOST_FILLINGS:
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
+
+    def write(self, cases: Sequence[Case], most: int) -> None:
+        """Count the characters of cases.
+
+        Raises:
+            Flaw: the suite comes to too many.
+        """
+        self.characters += sum(len(text) for case in cases for text in case.texts)
+        if self.characters > MOST_CHARACTERS:
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
+
+
+def build(written: WrittenTest, shared: Slots, made: Made) -> SuiteTest:
     """The test with all its sentences.
 
     Args:
         written: As it stands in the file.
         shared: Slots of the whole suite; a slot of the test goes first.
+        made: What the tests before it have come to; this one is added.
 
     Raises:
-        Flaw: a field is missing, belongs to another kind, or leads to no sentence.
+        Flaw: a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
     _check_fields(written)
     words: Words = {**shared, **written.slots}
@@ -42,8 +75,11 @@ def build(written: WrittenTest, shared: Slots) -> SuiteTest:
     found: dict[tuple[str, ...], Case] = {}
     for number, form in enumerate(forms):
         size, template = combinations(form.slots, form.words), f"{written.name} {number}"
+        made.fill(min(size, written.most), written.most)
         for drawn in draw(size, written.most, f"{written.seed} {number}"):
-            for case in form.make(filling(form.slots, form.words, drawn)):
+            cases = form.make(filling(form.slots, form.words, drawn))
+            made.write(cases, written.most)
+            for case in cases:
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
         if len(found) > MOST_CASES:  # before all of a monster is made
             raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")

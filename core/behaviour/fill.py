@@ -7,6 +7,10 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 
+from core.behaviour.suite import LONGEST
+from core.numbers import count
+from core.stored import Flaw
+
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Words = Mapping[str, Sequence[str]]
@@ -33,8 +37,16 @@ def filling(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
 
 
 def filled(template: str, chosen: Mapping[str, str]) -> str:
-    """The sentence."""
-    return _SLOT.sub(lambda found: chosen[found[1]], template)
+    """Fill the slots of a template.
+
+    Raises:
+        Flaw: the sentence would be too long; it is not made.
+    """
+    parts = _SLOT.split(template)  # a slot's name at every second place
+    parts[1::2] = [chosen[name] for name in parts[1::2]]
+    if sum(map(len, parts)) > LONGEST:
+        raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
+    return "".join(parts)
 
 
 def draw(size: int, most: int, seed: str) -> list[int]:

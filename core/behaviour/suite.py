@@ -21,6 +21,10 @@ Kind = Literal["minimum", "invariance", "direction"]
 Must = Literal["not weaken", "rise"]
 MOST_CASES = 20_000
 """Of a suite: a transformer on a processor answers these in minutes."""
+LONGEST = 5_000
+"""Characters of a text with its slots filled, at most."""
+MOST_CHARACTERS = 10_000_000
+"""Characters of all texts of a suite together, at most."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def whole(suite: Suite, *, file: str) -> Suite:
     """The suite, if it can be asked at all.
 
     Raises:
-        DataError: it has no test, two of one name, or too many cases.
+        DataError: it has no test, two of one name, or too many cases or characters.
     """
     if not suite.tests:
         raise DataError("it holds no test", file=file)
@@ -104,6 +108,9 @@ def whole(suite: Suite, *, file: str) -> Suite:
             raise DataError(f"two tests are called '{test.name}'; give each a name of its own", file=file)
         names.add(test.name)
     refuse_too_many(suite.size, file=file)
+    if sum(len(text) for test in suite.tests for case in test.cases for text in case.texts) > MOST_CHARACTERS:
+        said = f"its texts have more than {count(MOST_CHARACTERS)} characters together; take some tests out"
+        raise DataError(said, file=file)
     return suite
 
 

@@ -38,14 +38,14 @@ from typing import Annotated, Any
 import msgspec
 
 from core.behaviour.edits import Edit
-from core.behaviour.suite import Kind, Must, Polarity
+from core.behaviour.suite import LONGEST, Kind, Must, Polarity
 
 MOST = 4
 """Fillings of a text, where a test does not say."""
 TOLERANCE = 0.1
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST)]
 Slots = dict[str, Annotated[list[Text], msgspec.Meta(min_length=1)]]
 Pair = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=2)]
 

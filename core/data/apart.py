@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -164,6 +164,16 @@ def read_cells(path: Path) -> pd.DataFrame:
         return _frame(folder / answer.splits[WHOLE])
 
 
+def read_yaml(path: Path) -> Any:
+    """Read a file of YAML as plain data, see `core.data.yaml_tree.read_yaml`.
+
+    Raises:
+        DataError: it cannot be read, or asks for more than is allowed.
+    """
+    with _read("yaml", path, {}) as (answer, _):
+        return msgspec.json.decode(answer.tree)
+
+
 def check_parquet(path: Path) -> None:
     """Read a Parquet file of somebody else once, so that it can then be opened as one of our own.
 
@@ -187,6 +197,7 @@ class _Answer(msgspec.Struct):
     splits: dict[str, str] = {}
     text: str = ""
     rows: int = 0
+    tree: msgspec.Raw = msgspec.Raw(b"null")
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ from core.data.published import published_splits
 from core.data.sources import SOURCES
 from core.data.stream import stream_rows
 from core.data.table import WHOLE
+from core.data.yaml_tree import read_yaml
 from core.exceptions import SentiscopeError
 
 IDLE_SECONDS = 120.0
@@ -176,6 +177,10 @@ def _cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"splits": _write({WHOLE: frame.apply(as_words)}, folder)}
 
 
+def _yaml(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
+    return {"tree": read_yaml(path)}
+
+
 def _check(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     read_parquet(path)
     return {}
@@ -189,6 +194,7 @@ _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "rows": _rows,
     "cells": _cells,
     "check": _check,
+    "yaml": _yaml,
 }
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.behaviour.polarity import named
-from core.behaviour.read import LARGEST
 from core.behaviour.suite import Suite
 from core.data import library
+from core.data.yaml_tree import LARGEST
 from core.exceptions import InputError, SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import access, data, state

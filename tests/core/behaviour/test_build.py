@@ -117,7 +117,7 @@ def test_a_slip_changes_the_inside_of_one_word_and_always_the_same_way(edit):
         ("kind: odd\nexpected: positive\ntexts: [x]", "kind is 'odd': one of minimum, invariance, direction"),
         ("kind: minimum\nexpected: happy\ntexts: [x]", "expected is 'happy'"),
         ("kind: minimum\ntexts: [x]", "the field expected is missing"),
-        ("kind: minimum\nexpected: positive\ntexts: [yes]", "texts[0] is True: a text"),
+        ("kind: minimum\nexpected: positive\ntexts: [true]", "texts[0] is True: a text"),
         ("kind: minimum\nexpected: positive", "kind minimum takes texts or contrast, one of them; given is nothing"),
         ("kind: minimum\nexpected: positive\npairs: [[a, b]]", "given is pairs"),
         (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.behaviour.read import LARGEST, parse, read_suite
+from core.behaviour.read import parse, read_suite
+from core.behaviour.suite import LONGEST
+from core.data import yaml_tree
+from core.data.yaml_tree import LARGEST
 from core.exceptions import DataError
 
 ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: [x]}\n"
@@ -21,11 +24,25 @@ ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: 
         (b"name: a\n\ttests: []", "line 2:"),
         (b"name: [a\n", "line 2:"),
         (b"name: &x a\ntests: [*x, *x]", "line 2: aliases (*x) are not read"),
-        (b"name: !!python/object/apply:os.getcwd []\ntests: []", "could not determine a constructor"),
+        (
+            b"name: !!python/object/apply:os.getcwd []\ntests: []",
+            "the tag tag:yaml.org,2002:python/object",
+        ),
         (b"name: \xff\n", "it is not UTF-8"),
         (f"name: a\ntests:\n{ONE}{ONE}".encode(), "two tests are called 'one'"),
         (b"name: a\ntests:\n  - {capability: c}\n", "test 1: the field name is missing"),
         (b"name: a\nother: b\ntests:\n  - {}\n", "there is no field other; there are name, tests, about, slots"),
+        (b"? [a, b]\n: c", "line 1: a name is a text, and this is a group or a list"),
+        (b"{[a]: b}", "line 1: a name is a text, and this is a group or a list"),
+        (b"name: !!bool maybe\ntests: []", "line 1: the tag tag:yaml.org,2002:bool is not read; take it out"),
+        (b"name: !!timestamp foo\ntests: []", "the tag tag:yaml.org,2002:timestamp is not read"),
+        (b"name: !!int ''\ntests: []", "the tag tag:yaml.org,2002:int is not read"),
+        (b"name: !!float ''\ntests: []", "the tag tag:yaml.org,2002:float is not read"),
+        (b"name: !!set [1]\ntests: []", "the tag tag:yaml.org,2002:set is not read"),
+        (b"name: 0x" + b"f" * 10**6 + b"\ntests: []", "name is '0xfff"),
+        (b"name: 1" + b":59" * 10**5 + b"\ntests: []", "name is '1:59:59"),
+        (b"name: " + b"9" * 10**6 + b"\ntests: []", "name is '9999"),
+        (b"name: a\ntests: []\n---\nname: b", "line 3: a second document begins here; a file holds one"),
         (b"name: " + b"[" * 2000 + b"]" * 2000, "nested more than 64 deep"),
     ],
 )
@@ -56,6 +73,52 @@ def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these
     alone = f"  - {{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
     with pytest.raises(DataError, match=r"test 't': most is 1000: lower it: the test comes to more than 20\s000 cases"):
         parse(f"name: a\nslots: {{a: {words}}}\ntests:\n{alone}".encode(), "my.yaml")
+
+
+def test_words_are_read_by_the_core_schema():
+    """No `yes` becomes a truth, no `12:30` a number and no date a date; what is in quotes is a text."""
+    written = "{a: [yes, no, on, 2026-11-26, 12:30, 0x1f, 1_000, '7', \"null\", !!str 5, << , =]}"
+    suite = parse(f"name: 'true'\nslots: {written}\ntests:\n{ONE}".encode(), "my.yaml")
+    assert suite.name == "true"
+    plain = yaml_tree.parse_yaml(f"a: {written}\nb: [1, -2, .5, 1e3, true, NULL, ~, '']".encode(), "my.yaml")
+    words = ["yes", "no", "on", "2026-11-26", "12:30", "0x1f", "1_000", "7", "null", "5", "<<", "="]
+    assert plain == {"a": {"a": words}, "b": [1, -2, 0.5, 1000.0, True, None, None, ""]}
+
+
+SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for n in range(200))}]}}"
+
+
+@pytest.mark.parametrize(
+    ("slots", "texts", "said"),
+    [
+        (SLOTS, f"'{'{a}' * 9}'", rf"test 't': with its slots filled '{'{a}' * 9}…' has more than 5\s000 characters"),
+        (SLOTS, "'{b}{a}'", r"test 't': most is 1000: lower it: the suite comes to more than 90\s000 characters"),
+        ("{a: [x, xx], b: [x, xx], c: [x, xx], d: [x, xx]}", "'{a}{b}{c}{d}'", r"comes to more than 12 fillings"),
+    ],
+)
+def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(monkeypatch, slots, texts, said):
+    monkeypatch.setattr("core.behaviour.build.MOST_CHARACTERS", 90_000)
+    monkeypatch.setattr("core.behaviour.build.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
+    one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
+    with pytest.raises(DataError, match=said):
+        parse(f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
+    assert len("{a}" * 9) < LONGEST
+
+
+def test_a_table_of_too_many_characters_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.behaviour.suite.MOST_CHARACTERS", 9)
+    with pytest.raises(DataError, match=r"my\.csv: its texts have more than 9 characters together"):
+        table(tmp_path, ["It is fine,plain,words,positive,"])
+
+
+def test_a_suite_of_somebody_else_is_read_in_another_process(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.data.yaml_tree.yaml.parse", lambda *_, **__: pytest.fail("read in this process"))
+    path = tmp_path / "my.yml"
+    path.write_text(f"name: a\ntests:\n{ONE}")
+    assert read_suite(str(path)).texts == ("x",)
+    path.write_text("? [a, b]\n: c")
+    with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
+        read_suite(str(path))
 
 
 def test_an_answer_that_is_none_is_told_with_those_that_there_are():

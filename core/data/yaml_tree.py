@@ -1,0 +1,138 @@
+"""YAML as plain data: groups, lists, and values by the core schema of YAML 1.2. Imports nothing heavy.
+
+The tree is built from the parser's events, so that no tag of a file makes an object, and no alias a million lines.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from core.exceptions import DataError
+from core.paths import TooLarge, regular_bytes
+from core.stored import DEEPEST, Flaw, refuse_monsters
+
+LARGEST = 2 * 1024**2
+"""Bytes of a file of YAML."""
+_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TEXT = "tag:yaml.org,2002:str"
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
+"""Numbers of more digits are left as texts."""
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a file of YAML as plain data.
+
+    Raises:
+        DataError: it is too large, or no YAML; the message names the line.
+    """
+    try:
+        return parse_yaml(regular_bytes(path, LARGEST), path.name)
+    except TooLarge as error:
+        raise DataError(str(error), file=path.name) from None
+
+
+def parse_yaml(content: bytes, file: str) -> Any:
+    """Turn YAML into plain data; `file` is its name for messages.
+
+    Raises:
+        DataError: it is no YAML, or holds a tag, an alias, a key that is no text or stands twice, or too many levels.
+    """
+    try:
+        found = _tree(content.decode("utf-8-sig"), file)
+        refuse_monsters(found)
+    except UnicodeDecodeError:
+        raise DataError("it is not UTF-8; save it as UTF-8", file=file) from None
+    except Flaw as flaw:
+        raise DataError(str(flaw), file=file) from None
+    except yaml.MarkedYAMLError as error:
+        raise _refused(error.problem or error.context or "it is no YAML", error.problem_mark, file) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise DataError(f"it is no YAML: {' '.join(str(error).split()):.200}", file=file) from None
+    return found
+
+
+def _tree(text: str, file: str) -> Any:
+    tree = _Tree(file)
+    for event in yaml.parse(text, Loader=_PARSER):
+        tree.take(event)
+    return tree.root[0] if tree.root else None
+
+
+class _Tree:
+    """Plain data that grow with the parser's events."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.root = file, list[Any]()
+        self.open: list[tuple[dict[str, Any] | list[Any], list[str]]] = [(self.root, [])]
+        """Groups and lists that have not ended, each with the name that waits for its value."""
+
+    def take(self, event: yaml.Event) -> None:
+        """Add what an event says.
+
+        Raises:
+            DataError: it is nothing that plain data hold.
+        """
+        if isinstance(event, yaml.AliasEvent):
+            self._refuse(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
+        if isinstance(event, yaml.DocumentStartEvent) and self.root:
+            self._refuse("a second document begins here; a file holds one", event)
+        if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            self.open.pop()
+        elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
+            if event.tag not in (None, "!", _TEXT):
+                self._refuse(f"the tag {event.tag!s:.60} is not read; take it out", event)
+            inside, name = self.open[-1]
+            if isinstance(inside, dict) and not name:
+                name.append(self._name(event, inside))
+            else:
+                self._add(event, inside, name)
+
+    def _name(self, event: yaml.Event, group: dict[str, Any]) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            self._refuse("a name is a text, and this is a group or a list", event)
+        if event.value in group:
+            self._refuse(f"{event.value:.80} stands here twice", event)
+        return str(event.value)
+
+    def _add(self, event: yaml.Event, inside: dict[str, Any] | list[Any], name: list[str]) -> None:
+        group: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
+        value = _value(event) if isinstance(event, yaml.ScalarEvent) else group
+        if isinstance(inside, dict):
+            inside[name.pop()] = value
+        else:
+            inside.append(value)
+        if value is group:
+            self.open.append((group, []))
+            if len(self.open) > DEEPEST:
+                self._refuse(f"it is nested more than {DEEPEST} deep", event)
+
+    def _refuse(self, problem: str, event: yaml.Event) -> NoReturn:
+        raise _refused(problem, event.start_mark, self.file)
+
+
+def _value(event: yaml.ScalarEvent) -> str | bool | int | float | None:
+    """Return what a scalar means: words in quotes, and whatever is no word or number of the schema, are texts."""
+    text = event.value
+    if event.tag is not None or event.style not in (None, ""):
+        return str(text)
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else str(text)
+
+
+def _refused(problem: str, mark: yaml.Mark | None, file: str) -> DataError:
+    if "nesting depth" in problem:  # newer parsers have a limit of their own, far above ours
+        problem = f"it is nested more than {DEEPEST} deep"
+    return DataError(f"line {mark.line + 1}: {problem}" if mark else problem, file=file)
