@@ -36,6 +36,7 @@ from core.interpret.templates import Step
 from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
+from core.models.describe import parameters
 from core.models.dropout import dropping
 from core.models.encoder import EncoderClassifier
 from core.models.provides import HEAD, spaces
@@ -44,7 +45,7 @@ from core.models.trace import Intervene, Intervention
 from core.runs.borrowed import Borrowed, unchanged
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.weights import missing, read_weights
+from core.runs.weights import check_size, missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
 from core.training.history import read_history
@@ -371,7 +372,16 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
         return _borrowing(folder, config, record, tokenizer).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
-    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+
+    def made() -> Model:
+        return build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+
+    check_size(folder / WEIGHTS, parameters(config, vocabulary=size, classes=classes))
+    with torch.device("meta"):  # for names and shapes alone
+        shell = made()
+    if lost := sorted(missing(shell, folder / WEIGHTS)):
+        raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
+    model = made()
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 
@@ -390,6 +400,7 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
     with torch.device("meta"):  # for names and shapes alone
         shell = made(None)
     freeze(shell, record.config.training)
+    check_size(folder / WEIGHTS, 0)
     without = missing(shell, folder / WEIGHTS)
     if lost := sorted(without ^ unchanged(shell)):
         why = "is not there" if lost[0] in without else "is there, and stands in the files of its backbone"

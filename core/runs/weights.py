@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal
@@ -12,11 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from core.exceptions import RunDamaged
+from core.numbers import count
+from core.paths import open_regular
 
 Kept = Literal["float32", "float16", "int8"]
 SCALE = ":scale"
 """Behind the name of a tensor that is kept as bytes, the name of what its rows are multiplied with."""
 LARGEST = 127
+LARGEST_HEADER = 16 * 1024**2
+"""Bytes of the list of tensors at the beginning of a file, at most; the largest backbones have 0.1 MB."""
 
 
 def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
@@ -59,23 +65,49 @@ def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
+def check_size(path: Path, numbers: int) -> None:
+    """Refuse a file that is too small for a model of so many numbers, each of which takes a byte or more.
+
+    Nothing of the model need be made for it, so one that claims to be huge costs nothing.
+
+    Raises:
+        RunDamaged: it is too small, or cannot be opened.
+    """
+    try:
+        with open_regular(path, sys.maxsize) as stream:
+            size, header = os.fstat(stream.fileno()).st_size, int.from_bytes(stream.read(8), "little")
+    except (OSError, ValueError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if header > LARGEST_HEADER:
+        raise RunDamaged(f"{path}: cannot be read: its list of tensors has more than {LARGEST_HEADER // 1024**2} MB")
+    if size < numbers:
+        raise RunDamaged(
+            f"{path}: cannot be read: by its settings the model has {count(numbers)} numbers, and the file has "
+            f"{count(size)} bytes"
+        )
+
+
 def missing(model: nn.Module, path: Path) -> frozenset[str]:
-    """Names of the tensors of a model that its file does not hold.
+    """Return the names of the tensors of a model that its file does not hold.
 
     Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
 
     Raises:
-        RunDamaged: the file cannot be read, or a tensor has another shape there.
+        RunDamaged: the file cannot be read, a tensor has another shape there, or the model has none of its name.
     """
     own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    own |= {name + SCALE: shape[:1] for name, shape in own.items()}
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            there = {name: file.get_slice(name).get_shape() for name in file.keys() if name in own}
+            there = {name: file.get_slice(name).get_shape() for name in file.keys()}
     except (safetensors.SafetensorError, OSError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
-    if other := [name for name, shape in there.items() if shape != own[name]]:
-        raise RunDamaged(f"{path}: {other[0]} has the shape {there[other[0]]}, and this model {own[other[0]]}")
-    return frozenset(own) - set(there)
+    for name, shape in there.items():
+        if name not in own:
+            raise RunDamaged(f"{path}: belongs to another model: this one has no {name:.100}")
+        if shape != own[name]:
+            raise RunDamaged(f"{path}: {name} has the shape {shape}, and this model {own[name]}")
+    return frozenset(name for name in own if not name.endswith(SCALE)) - set(there)
 
 
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:

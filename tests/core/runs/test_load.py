@@ -1,10 +1,14 @@
+import json
 import shutil
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from core.exceptions import RunDamaged, RunNotFound
+from core.runs import load
 from core.runs.load import load_run
-from core.runs.record import TOKENIZER, WEIGHTS
+from core.runs.record import RECORD, TOKENIZER, WEIGHTS
 from core.runs.worker import execute
 
 
@@ -38,7 +42,49 @@ def test_weights_of_another_model_are_told(store, run, tiny):
     other = store.create(tiny("vanilla", **{"training.epochs": 1, "model.layers": 1}), "vanilla", "other").run
     execute(store, other)
     (store.path(run) / WEIGHTS).write_bytes((store.path(other) / WEIGHTS).read_bytes())
-    with pytest.raises(RunDamaged, match=rf"{WEIGHTS}: cannot be read"):
+    with pytest.raises(RunDamaged, match=rf"{WEIGHTS}: belongs to another model: layers.1.* is not there"):
+        load_run(store, run)
+
+
+def claim(store, run, **sizes):
+    file = store.path(run) / RECORD
+    tree = json.loads(file.read_text())
+    tree["config"]["model"].update(sizes)
+    file.write_text(json.dumps(tree))
+
+
+def _scales(file):
+    """One row of bytes, and scales for a million: multiplied they have a million rows."""
+    tensors = load_file(file)
+    name = next(each for each in tensors if each.endswith("head.out.weight") or tensors[each].ndim == 2)
+    save_file({**tensors, f"{name}:scale": torch.ones(1_000_000)}, file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        ({"width": 8192, "layers": 128, "ff_width": 8192}, r"by its settings the model has 51.* numbers, and the file"),
+        ({"layers": 3}, "belongs to another model: layers.2.* is not there"),
+        ({"width": 16}, "has the shape"),
+        (lambda file: save_file({**load_file(file), "more": torch.ones(3)}, file), "this one has no more"),
+        (_scales, r":scale has the shape \[1000000\]"),
+        (
+            lambda file: file.write_bytes((2**40).to_bytes(8, "little") + b"{}"),
+            "its list of tensors has more than",
+        ),
+    ],
+)
+def test_a_model_that_is_not_in_its_file_is_never_made(store, run, monkeypatch, spoil, said):
+    claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.path(run) / WEIGHTS)
+    build = load.build
+
+    def shells_alone(*given, **more):
+        model = build(*given, **more)
+        assert all(each.is_meta for each in model.parameters()), "numbers were taken for it"
+        return model
+
+    monkeypatch.setattr(load, "build", shells_alone)
+    with pytest.raises(RunDamaged, match=said):
         load_run(store, run)
 
 
