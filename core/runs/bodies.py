@@ -15,6 +15,7 @@ from core.exceptions import DataError, SentiscopeError
 from core.models.pretrained import Body, Specials, attend
 from core.paths import regular_bytes
 from core.runs.backbones import SMALL, Backbone, check_installed
+from core.text.pipeline_check import hold_panics
 from core.text.pretrained import PretrainedTokenizer, Published
 
 NAME = "sentiscope"
@@ -94,7 +95,7 @@ def published(backbone: Backbone) -> Published:
     try:
         if path is not None:
             return Published(regular_bytes(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
-        with _quiet() as hf:
+        with _quiet() as hf, hold_panics():
             made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
             return Published(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
     except SentiscopeError:

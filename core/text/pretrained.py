@@ -13,6 +13,7 @@ from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
 from core.text.normalise import prepare_all
+from core.text.pipeline_check import check_pipeline, hold_panics
 from core.text.tokenizer import State, Tokenizer, automatic_length
 
 NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))
@@ -39,7 +40,9 @@ class PretrainedTokenizer(Tokenizer):
         """Raises ValueError where the pipeline cannot be read or lacks a special token."""
         self.config, self.max_length, self._pipeline = config, max_length, pipeline
         try:
-            self._model = hf.Tokenizer.from_str(pipeline)
+            check_pipeline(pipeline)
+            with hold_panics():
+                self._model = hf.Tokenizer.from_str(pipeline)
         except Exception as error:  # the library raises no narrower one
             raise ValueError(f"the tokenizer of the backbone cannot be read: {error!s:.200}") from error
         self._model.no_truncation()
@@ -80,7 +83,8 @@ class PretrainedTokenizer(Tokenizer):
         return self._between
 
     def _between_parts(self) -> list[int]:
-        found = self._model.encode("a", "b")
+        with hold_panics():
+            found = self._model.encode("a", "b")
         parts = found.sequence_ids
         if 0 not in parts or 1 not in parts:
             return [self.specials[3] + FIRST]
@@ -109,7 +113,8 @@ class PretrainedTokenizer(Tokenizer):
             return piece.removeprefix(prefix) if piece.startswith(prefix) else f" {piece}"
         if "\u2581" in piece:
             return piece.replace("\u2581", " ")
-        return self._model.decode([token - FIRST], skip_special_tokens=False) or piece
+        with hold_panics():
+            return self._model.decode([token - FIRST], skip_special_tokens=False) or piece
 
     def _special(self, names: tuple[str, str]) -> int:
         found = next((row for name in names if (row := self._model.token_to_id(name)) is not None), None)
@@ -121,14 +126,16 @@ class PretrainedTokenizer(Tokenizer):
         return [UNKNOWN if each == self._unknown else each + FIRST for each in ids]
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        found = self._model.encode(text, add_special_tokens=False)
+        with hold_panics():
+            found = self._model.encode(text, add_special_tokens=False)
         return self._ours(found.ids), [_trimmed(text, *span) for span in found.offsets]
 
     def _batch(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
         while block := list(islice(rest, BLOCK)):
-            for found in self._model.encode_batch_fast(block, add_special_tokens=False):
-                yield self._ours(found.ids)
+            with hold_panics():
+                read = self._model.encode_batch_fast(block, add_special_tokens=False)
+            yield from (self._ours(found.ids) for found in read)
 
     def _state(self) -> dict[str, Any]:
         return {"vocabulary": [], "pipeline": json.dumps(json.loads(self._pipeline), ensure_ascii=False)}
