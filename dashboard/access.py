@@ -24,13 +24,12 @@ from dashboard import state
 from dashboard.figures import datasets
 from dashboard.figures.datasets import Option, option_of
 from dashboard.figures.naming import without_store
+from dashboard.guard import OWN
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-OWN = ("127.0.0.1", "localhost", "::1")
-"""Addresses and names that lead to this machine from nowhere else."""
 KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio"]
 """Endings of files that can be uploaded."""
 NAMING_FILES = ("data.name",)

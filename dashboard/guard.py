@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 FILES = 4
 """Files of the largest size that one session may keep: pages have one place for data and one for a run."""
+OWN = ("127.0.0.1", "localhost", "::1")
+"""Addresses and names that lead to this machine from nowhere else."""
 METRICS = "/_stcore/metrics"
 _UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
 
 
 class Guard:
-    """Middleware that refuses uploads beyond a session's share, and the server's metrics to everybody."""
+    """Middleware that refuses uploads beyond a session's share, pages of other local servers, and metrics to all."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -30,6 +35,9 @@ class Guard:
         path = str(scope.get("path", "")).rstrip("/")
         if path.endswith(METRICS):
             await PlainTextResponse("not here", 404)(scope, receive, send)
+            return
+        if scope["type"] == "websocket" and _is_of_another_port(Headers(scope=scope)):
+            await WebSocketClose(1008, "this page is another server's")(scope, receive, send)
             return
         upload = _UPLOAD.fullmatch(path) if scope.get("method") == "PUT" else None
         if upload is None:
@@ -54,3 +62,12 @@ class Guard:
         files = manager.file_storage.get(session, {}) if isinstance(manager, MemoryUploadedFileManager) else {}
         held = sum(len(file.data) for file in list(files.values()))
         return held + (self.coming[session] + 1) * largest <= FILES * largest and len(files) < 10 * FILES
+
+
+def _is_of_another_port(headers: Headers) -> bool:
+    """Whether a page of another server of this machine asks, which Streamlit takes for one of ours."""
+    try:
+        asking = urlsplit(headers.get("origin", ""))
+    except ValueError:
+        return True
+    return asking.hostname in OWN and asking.netloc != headers.get("host", "")

@@ -11,10 +11,13 @@ import core
 from core import verbs
 from core.cli.printing import Json, emit, say
 from core.cli.serving import serve, streamlit_command
+from core.exceptions import InputError
+
+LARGEST_PORT = 65_535
 
 
 def dashboard(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve on.")] = 8501,
+    port: Annotated[int, typer.Option(help="Port to serve on.")] = 8501,
     address: Annotated[
         str, typer.Option(help="Address to serve on; other machines need more than loopback.")
     ] = "127.0.0.1",
@@ -24,6 +27,8 @@ def dashboard(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Open the dashboard in the browser."""
+    if not 1 <= port <= LARGEST_PORT:
+        raise InputError(f"--port {port}: a whole number from 1 to {LARGEST_PORT}")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
     raise typer.Exit(serve(streamlit_command(script, port, address, host or [], browser=browser)))
 

@@ -198,12 +198,12 @@ def _time(text: str, number: int, file: Path) -> str:
         return ""
     try:
         found = datetime.datetime.fromisoformat(text.strip())
-    except ValueError:
+        zone = datetime.UTC
+        aware = found if found.tzinfo else found.replace(tzinfo=zone)
+        return aware.astimezone(zone).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):  # the first day of year 1 in a zone ahead of ours
         said = f"{text!r:.40} is no time as it went out; leave this column alone, or delete it to let the file win"
         raise DataError(said, file=file.name, row=number, field="time") from None
-    zone = datetime.UTC
-    aware = found if found.tzinfo else found.replace(tzinfo=zone)
-    return aware.astimezone(zone).isoformat(timespec="seconds")
 
 
 def _coded(

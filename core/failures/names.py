@@ -14,6 +14,10 @@ LONGEST_TEXT = 4000
 """Of a definition, an example and a note."""
 SEPARATOR = ";"
 """Between the codes of a row in a file, so in no name."""
+JOINERS = "\u200c\u200d"
+"""Between letters of Persian and parts of emoji."""
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and signs that are drawn as nothing."""
 _VISITOR = re.compile(r"\?[0-9a-f]{12}")
 
 
@@ -36,7 +40,7 @@ def author_name(author: str) -> str:
     """An author as kept; empty: whoever gives no name.
 
     Raises:
-        InputError: it is too long.
+        InputError: it is too long, or holds what nobody sees.
     """
     return _line(author, "author") if author.strip() else ""
 
@@ -57,7 +61,16 @@ def _line(text: str, what: str) -> str:
     found = unicodedata.normalize("NFC", " ".join(_sound(text).split()))
     if len(found) > LONGEST:
         raise InputError(f"{what} {found[:30]!r}…: at most {LONGEST} characters")
+    if hidden := [each for each in found if _is_hidden(each)]:
+        raise InputError(f"{what} {found!r:.80}: holds the character U+{ord(hidden[0]):04X}, which nobody sees")
+    if found and not any(unicodedata.category(each)[0] in "LNPS" for each in found):
+        raise InputError(f"{what} {found!r:.80}: has no letter, digit or sign that can be seen")
     return found
+
+
+def _is_hidden(sign: str) -> bool:
+    """Whether a character steers a terminal, turns a line round or stays blank; those that join letters do not."""
+    return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
 
 
 def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:

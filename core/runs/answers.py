@@ -14,10 +14,10 @@ import numpy as np
 from core.data.table import targets
 from core.evaluation.scores import HALF, Scores, scored
 from core.evaluation.significance import Both
-from core.exceptions import InputError, RunDamaged
+from core.exceptions import InputError
 from core.metrics import TUNED, named
 from core.numbers import count
-from core.runs.predictions import read_predictions
+from core.runs.predictions import read_predictions, refuse_misfit
 from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 
@@ -83,9 +83,8 @@ def answers_of(frame: pd.DataFrame, record: RunRecord) -> Answers:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         labels = _labels(frame, record)
         texts = frame["text"].tolist()
-    except (KeyError, ValueError) as error:
-        reason = f"run '{record.run}': the saved predictions do not fit the classes of the run: {error}"
-        raise RunDamaged(reason) from error
+    except (KeyError, ValueError):
+        refuse_misfit(frame, record.classes)
     own = [name for name in frame if name not in OURS and not str(name).startswith((LABEL, PROBABILITY))]
     return Answers(record, texts, labels, chances, frame[own], record.tuned_thresholds)
 

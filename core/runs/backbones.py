@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import safetensors
 
+from core.config import SETTINGS
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.fingerprint import file_fingerprint
 from core.models.presets import PRESETS
@@ -192,6 +193,9 @@ class Backbone:
             raise DataError(
                 f"position_embedding_type={kind!r:.40}: only 'absolute' is read", file=str(self.folder / CONFIG)
             )
+        for name, value in self.settings.items():
+            if (within := SETTINGS[name].within) and value not in within:
+                raise DataError(f"{name}={value}: {within} are read", file=str(self.folder / CONFIG))
         if self.longest < 1:
             raise DataError("has no places for tokens", file=str(self.folder / CONFIG))
         for path in self.weights:
@@ -204,11 +208,15 @@ class Backbone:
     def _json(self, name: str) -> dict[str, Any]:
         path = self.folder / name
         try:
-            found = tree(regular_bytes(path, SMALL))
+            content = regular_bytes(path, SMALL)
         except FileNotFoundError:
             raise DataError(f"not there; {self._get()}", file=str(path)) from None
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
+        try:
+            found = tree(content)
+        except ValueError:  # which quotes a line: the file may be a link to one that is nobody's business
+            raise DataError("cannot be read: it is no JSON", file=str(path)) from None
         if not isinstance(found, dict):
             raise DataError("is no JSON object", file=str(path))
         return found

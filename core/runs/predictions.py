@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
-from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
+from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 def evaluated_splits(run: Path) -> list[str]:
     """The splits that a run directory has predictions of, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
+
+
+def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
+    """Say why a table of predictions cannot be that of a run with these classes.
+
+    Raises:
+        RunDamaged: always.
+    """
+    lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
+    why = (
+        f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
+    )
+    raise RunDamaged(f"the saved predictions do not fit the classes of the run: {why}")
 
 
 def read_predictions(path: Path) -> pd.DataFrame:

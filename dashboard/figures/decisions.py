@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.evaluation.bands import Bands, bands
 from core.evaluation.intervals import class_intervals, share_interval
 from core.evaluation.metrics import confusion
-from core.exceptions import RunDamaged
+from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
@@ -58,8 +58,8 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
         labels = true_labels(saved, classes)
         shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
         examples = saved[shown].assign(probability=answer_probability(probabilities, multi=labels.ndim == 2))
-    except (KeyError, ValueError) as error:
-        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
+    except (KeyError, ValueError):
+        refuse_misfit(saved, classes)
     return Report(classes, examples, labels, probabilities)
 
 

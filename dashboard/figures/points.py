@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.evaluation.scores import HALF
-from core.exceptions import RunDamaged
+from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
 from dashboard.figures.decisions import answer_probability
 
@@ -33,5 +33,5 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         predicted = {f"{PREDICTED}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
         own = {f"{COLUMN}{name}": saved[name] for name in saved if name not in (*kept, "row") and ":" not in str(name)}
         return saved[kept].assign(**own, probability=answer_probability(chances, multi=bool(bits)), **predicted)
-    except (KeyError, ValueError) as error:
-        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
+    except (KeyError, ValueError):
+        refuse_misfit(saved, classes)

@@ -88,3 +88,31 @@ def test_the_metrics_are_not_for_visitors(kept, method, path):
 @pytest.mark.parametrize("path", ["/", "/_stcore/health", "/metrics", "/_stcore/upload_file/a/b"])
 def test_everything_else_goes_through(kept, path):
     assert asyncio.run(answer(behind(kept), "GET", path))[0] == 204
+
+
+@pytest.mark.parametrize(
+    ("origin", "host", "taken"),
+    [
+        ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
+        ("http://localhost:8501", "localhost:8501", True),
+        ("https://class.example.org", "localhost:8501", True),  # a proxy; Streamlit looks at these
+        ("", "127.0.0.1:8501", True),  # no browser
+        ("http://127.0.0.1:9999", "127.0.0.1:8501", False),
+        ("http://localhost:8501", "127.0.0.1:8501", False),
+        ("http://[::1]:9999", "[::1]:8501", False),
+        ("http://[", "127.0.0.1:8501", False),
+    ],
+)
+def test_a_page_of_another_local_server_does_not_drive_ours(origin, host, taken):
+    sent = []
+
+    async def app(scope, receive, send):
+        sent.append("taken")
+
+    async def send(message):
+        sent.append(message["type"])
+
+    headers = [(b"origin", origin.encode()), (b"host", host.encode())]
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers if origin else headers[1:]}
+    asyncio.run(Guard(app)(scope, None, send))
+    assert sent == (["taken"] if taken else ["websocket.close"])

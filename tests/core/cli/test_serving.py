@@ -12,7 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core.cli.machine import dashboard
 from core.cli.serving import allowed_hosts, links, serve, streamlit_command
+from core.exceptions import InputError
 
 SCRIPT = Path("app.py")
 
@@ -87,3 +89,9 @@ def test_the_server_reads_what_the_first_page_needs_while_it_starts():
     code = "import sys, dashboard.warm as w; w._read(); print(*(n for n in ('torch', 'sklearn') if n in sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == [] and "WARNING" not in found.stderr
+
+
+@pytest.mark.parametrize("port", [0, 65_536, 99_999_999])
+def test_a_port_that_there_is_none_of_is_told_in_a_sentence(port):
+    with pytest.raises(InputError, match=f"^--port {port}: a whole number from 1 to 65535$"):
+        dashboard(port=port)

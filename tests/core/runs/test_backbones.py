@@ -230,7 +230,12 @@ def test_a_run_from_elsewhere_is_not_looked_for_by_path(tmp_path, monkeypatch):
         (lambda folder: changed(folder, hidden_size="wide"), "hidden_size='wide': a whole number, at least 1"),
         (lambda folder: changed(folder, max_position_embeddings=2), "has no places for tokens"),
         (lambda folder: changed(folder, position_embedding_type="relative_key"), "only 'absolute' is read"),
-        (lambda folder: (folder / backbones.CONFIG).write_text("{"), r"config\.json: cannot be read"),
+        (
+            lambda folder: (folder / backbones.CONFIG).write_text("root:x:0:0"),
+            r"config\.json: cannot be read: it is no JSON$",
+        ),
+        (lambda folder: changed(folder, num_hidden_layers=10**6), r"model\.layers=1000000: 1 to 128 are read"),
+        (lambda folder: changed(folder, vocab_size=10**8), r"text\.max_vocab=100000000: 8 to 10000000 are read"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, spoil, said):
@@ -240,7 +245,7 @@ def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, s
     with pytest.raises(DataError, match=said):
         Backbone("bert", folder).check()
     found = described(Backbone("bert", folder))
-    assert not found["ok"] and found["problem"]
+    assert not found["ok"] and found["problem"] and "root:x" not in found["problem"]
 
 
 def test_a_training_that_does_not_fit_is_refused_before_it_begins():

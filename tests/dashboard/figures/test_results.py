@@ -75,7 +75,7 @@ def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
 
 
 def test_predictions_of_other_classes_are_damage():
-    with pytest.raises(RunDamaged, match="probability:maybe"):
+    with pytest.raises(RunDamaged, match="fit the classes of the run: they have none of the class 'maybe'"):
         make_report(SAVED, ("no", "maybe"))
 
 
