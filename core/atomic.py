@@ -15,6 +15,7 @@ ENDING = ".new"
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "your disk quota is used up; free some space and try again",
+    errno.EFBIG: "files may not become so large here; raise the limit (`ulimit -f`) and try again",
     errno.EROFS: "the file system is read-only; choose another folder with SENTISCOPE_RUNS",
     errno.EACCES: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",
     errno.EPERM: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",

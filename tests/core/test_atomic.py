@@ -22,6 +22,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path):
     ("number", "told"),
     [
         (errno.ENOSPC, "disk is full"),
+        (errno.EFBIG, "files may not become so large here"),
         (errno.EDQUOT, "quota"),
         (errno.EROFS, "read-only"),
         (errno.EACCES, "permissions"),
