@@ -6,6 +6,7 @@ command line, compared in sweeps and chosen by `training.metric`. Imports nothin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,7 +45,11 @@ class Metric:
     """Of a sum of absolute gaps: (n, K), what every row adds to n times each gap. No draw of rows can make such a sum
     smaller than chance made it, so that two models are compared in another way (`core.evaluation.swapping`)."""
     whole_rows: bool = False
-    """It is the share of rows that are right, so that McNemar's test is its own."""
+    """It is the share of rows that are right: its interval is Wilson's, its test of two models McNemar's."""
+    range: tuple[float, float] = (0.0, 1.0)
+    """The least and the largest value that it can have; intervals end there."""
+    across_classes: bool = False
+    """It averages over classes or sets them against one another: rows of one class alone say nothing about it."""
     title_of_several: str = ""
     """The title where texts have several labels, if that is another."""
 
@@ -76,6 +81,7 @@ def _tokens(scores: Any, weights: np.ndarray) -> np.ndarray:
 
 def _averages(average: str, **more: Any) -> list[Metric]:
     """Precision, recall and F1."""
+    more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
         Metric(f"{part}_{average}", f"{title}, {average}", "higher", _averaged(part, average), **more)
@@ -117,7 +123,7 @@ METRICS: dict[str, Metric] = {
             "ranking",
             title_of_several="AUPR, macro",
         ),
-        Metric("loss", "Loss", "lower", _mean("surprise"), "probabilities"),
+        Metric("loss", "Loss", "lower", _mean("surprise"), "probabilities", range=(0.0, math.inf)),
         Metric(
             "ece",
             "Calibration error",
@@ -129,7 +135,16 @@ METRICS: dict[str, Metric] = {
             parts=lambda scores: scores.overconfidence,
         ),
         Metric("brier", "Brier score", "lower", _mean("distance"), "probabilities"),
-        Metric("mae", "Mean absolute error", "lower", _mean("steps"), tasks=SINGLE, nearest="loss", ordered=True),
+        Metric(
+            "mae",
+            "Mean absolute error",
+            "lower",
+            _mean("steps"),
+            tasks=SINGLE,
+            nearest="loss",
+            ordered=True,
+            range=(0.0, math.inf),
+        ),
         Metric(
             "quadratic_kappa",
             "Quadratic κ",
@@ -139,6 +154,8 @@ METRICS: dict[str, Metric] = {
             SINGLE,
             nearest="f1_macro",
             ordered=True,
+            range=(-1.0, 1.0),
+            across_classes=True,
         ),
         *(
             Metric(f"span_{part}", f"Span {title}", "higher", _spans(part), tasks=TOKENS)
@@ -153,6 +170,10 @@ with a label or a prediction, as scikit-learn does; of several over all. micro: 
 over texts. loss and brier of several labels are means over rows and labels. mae: steps on the scale between label and
 prediction. quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over spans, right where their type
 and both ends are (Tjong Kim Sang and De Meulder 2003); token_accuracy: over words."""
+
+
+INTERVAL_VERSION = 2
+"""Of the methods in `core.evaluation.intervals`, as a run records it; no version: a bootstrap for every metric."""
 
 
 def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:

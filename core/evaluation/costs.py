@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import RESAMPLES, TAILS
+from core.evaluation.intervals import RESAMPLES, percentiles
 from core.exceptions import InputError
 
 
@@ -62,19 +62,18 @@ def priced(
 
     Returns:
         `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
-        bootstrap over the rows), `cost_at_half`.
+        bootstrap over the rows; None where all resamples agree), `cost_at_half`.
     """
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
     n, missed, alarms = len(own), int((own & ~said).sum()), int((~own & said).sum())
     shares = np.array([missed, alarms, n - missed - alarms]) / n
     drawn = np.random.default_rng(seed).multinomial(n, shares, RESAMPLES)
-    ends = np.percentile((ratio * drawn[:, 0] + drawn[:, 1]) / n, TAILS)
     return {
         "n": n,
         "false_negatives": missed,
         "false_positives": alarms,
         "cost": (ratio * missed + alarms) / n,
-        "interval": [float(end) for end in ends],
+        "interval": percentiles((ratio * drawn[:, 0] + drawn[:, 1]) / n),
         "cost_at_half": float(cost(own, probability, ratio, 0.5)),
     }
 

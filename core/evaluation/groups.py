@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.table import Task
-from core.evaluation.intervals import intervals, wilson
+from core.evaluation.intervals import intervals
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 from core.numbers import count, exact
@@ -64,17 +64,12 @@ def by_value(
     *,
     ordered: bool = False,
 ) -> list[dict[str, Any]]:
-    """For each group `value`, `n`, `metrics` and `intervals`.
-
-    The interval of accuracy is Wilson's, since in a small group all rows may be right.
-    """
+    """For each group `value`, `n`, `metrics` and `intervals`."""
     found = []
     for number, name in enumerate(groups.names):
         rows = np.flatnonzero(groups.place == number)
         given = labels[rows], probabilities[rows], task, thresholds
         metrics, ranges = evaluate(*given, ordered=ordered), intervals(*given, ordered=ordered)
-        if "accuracy" in metrics:
-            ranges["accuracy"] = list(wilson(metrics["accuracy"] * len(rows), len(rows)))
         found.append({"value": name, "n": len(rows), "metrics": metrics, "intervals": ranges})
     return found
 

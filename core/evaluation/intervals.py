@@ -1,24 +1,33 @@
-"""How far a metric could have come out otherwise: percentile bootstrap over the rows of a split."""
+"""How far a metric could have come out otherwise: one kind of interval for each kind of number, whatever their rows.
+
+A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error one made of
+these (`calibration_interval`), every other metric a percentile bootstrap over the rows.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from core.data.table import Task
 from core.evaluation.metrics import defined
-from core.evaluation.scores import HALF, SIDES, scored
+from core.evaluation.scores import HALF, SIDES, Single, scored
 from core.evaluation.weighted import ratio
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
 TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))
 """Percentiles at the ends of an interval."""
-METHOD = "95 % percentile bootstrap over the sentences"
-"""What an interval of a metric is, wherever one stands; of the share of a group see `wilson`."""
+METHOD = (
+    "95 %: Wilson's of a share (accuracy, precision and recall of a class), of the calibration error one that allows "
+    "for its bias, else a percentile bootstrap over the sentences; none where all resamples agree"
+)
+"""What an interval is, wherever one stands."""
+_NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
 RANKED_RESAMPLES = 200
 """For the metrics that sort all rows (`ranking` in the table): enough for a 95 % interval, five times quicker."""
@@ -26,24 +35,39 @@ _CELLS = 1_000_000
 """Weights held at once: they stay in the cache of a common processor, and memory does not grow with the split."""
 
 
-def over_seeds(values: Sequence[float], ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The 95 % interval of the mean of several seeds, of which each has an interval over the same rows.
+def over_runs(
+    values: Mapping[tuple[int, int], float],
+    ranges: Mapping[tuple[int, int], Sequence[float]],
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean of several runs, each of which has an interval over its rows.
 
-    The variance over draws of the rows, which the seeds share, and that of their mean over draws of the seeds are
-    added; the quantile is the normal one and Student's t of the seeds, weighted by them. Of one seed its own interval.
+    The variance over draws of the rows, which the seeds of a fold share, and that of the mean over draws of the seeds
+    are added on each side of the mean, where intervals are lopsided (Donner and Zou 2012); the quantile is the normal
+    one and Student's t of the seeds, weighted by them. Of one run its own interval.
+
+    Args:
+        values: by seed and fold.
+        ranges: by seed and fold, low and high.
+        within: the least and the largest value that there can be.
     """
     if len(values) == 1:
-        return ranges[0]
+        low, high = next(iter(ranges.values()))
+        return low, high
     from scipy.special import stdtrit
 
-    normal = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
-    rows = statistics.fmean(((high - low) / 2 / normal) ** 2 for low, high in ranges)
-    seeds = statistics.variance(values) / len(values)
-    if not rows + seeds:
-        return values[0], values[0]
-    quantile = (rows * normal + seeds * float(stdtrit(len(values) - 1, (1 + LEVEL) / 2))) / (rows + seeds)
-    middle, half = statistics.fmean(values), quantile * math.sqrt(rows + seeds)
-    return middle - half, middle + half
+    folds, seeds = ({run[place] for run in values} for place in (1, 0))
+    by_seed = [statistics.fmean(values[run] for run in values if run[0] == seed) for seed in seeds]
+    between = statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0
+    middle, ends = statistics.fmean(values.values()), []
+    for side, sign in enumerate((-1, 1)):
+        apart = {run: ((ranges[run][side] - values[run]) / _NORMAL) ** 2 for run in values}
+        shares = [[apart[run] for run in values if run[1] == fold] for fold in folds]
+        rows = sum((len(each) / len(values)) ** 2 * statistics.fmean(each) for each in shares)
+        student = float(stdtrit(len(by_seed) - 1, (1 + LEVEL) / 2)) if between else _NORMAL
+        quantile = (rows * _NORMAL + between * student) / (rows + between) if rows + between else 0.0
+        ends.append(middle + sign * quantile * math.sqrt(rows + between))
+    return max(within[0], ends[0]), min(within[1], ends[1])
 
 
 def intervals(
@@ -56,11 +80,12 @@ def intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """The 95 % interval [low, high] of every metric that `evaluate` gives (Efron 1979, percentile method).
+    """The 95 % interval [low, high] of the metrics that `evaluate` gives, each as `METHOD` says.
 
-    All metrics see the same resamples: n rows drawn with replacement. A resample in which a metric is undefined (a rare
-    class was not drawn) does not count for it. The interval speaks of the sample of rows only, not of other seeds of
-    the training.
+    All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
+    A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
+    same in all has no interval, since they say nothing of how uncertain it is. An interval speaks of the sample of rows
+    only, not of other seeds of the training.
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
@@ -76,7 +101,8 @@ def intervals(
     """
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
-    values: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
+    known = {name: closed_interval(metric, scores) for name, metric in wanted.items()}
+    values: dict[str, list[np.ndarray]] = {name: [] for name, ends in known.items() if ends is None}
     done = 0
     for weights in resamples(len(scores), seed) if values else ():
         for name, found in values.items():
@@ -84,12 +110,44 @@ def intervals(
             if left > 0:
                 found.append(wanted[name].measure(scores, weights[:left]))
         done += len(weights)
-    pooled = {name: np.concatenate(found) for name, found in values.items()}
-    return {
-        name: [float(end) for end in np.nanpercentile(found, TAILS)]
-        for name, found in pooled.items()
-        if not np.isnan(found).all()
-    }
+    known |= {name: percentiles(np.concatenate(found)) for name, found in values.items()}
+    return {name: ends for name, ends in known.items() if ends is not None}
+
+
+def closed_interval(metric: Metric, scores: Any) -> list[float] | None:
+    """Return the interval of a metric that has one without resamples; None where rows must be drawn."""
+    if metric.whole_rows:
+        return list(wilson(float(scores.correct.sum()), len(scores)))
+    return list(calibration_interval(scores)) if metric.parts else None
+
+
+def percentiles(drawn: np.ndarray) -> list[float] | None:
+    """Return the ends of the percentile interval of draws; None where all agree, or none is defined."""
+    if np.isnan(drawn).all():
+        return None
+    low, high = (float(end) for end in np.nanpercentile(drawn, TAILS))
+    return [low, high] if high - low > 1e-12 else None
+
+
+def calibration_interval(scores: Single) -> tuple[float, float]:
+    """Return the 95 % interval of the calibration error, the sum over bins of the gap of confidence and accuracy.
+
+    Chance makes every gap larger, whichever its sign, so that the error is biased upwards, most where it is 0. Each
+    bin's accuracy has Wilson's interval, whose wider side by the normal quantile is taken for the deviation s of its
+    gap. From the lower end the chance that gaps of 0 would add up to is taken off, a sum of |N(0, s)|: its mean
+    √(2/π) Σs and 1.96 deviations, √((1 − 2/π) Σs²). At the upper end the gaps move independently: 1.96 √(Σs²) is added.
+    How many rows fall into a bin varies besides. It ends at 0 and 1, and always holds the error itself.
+    """
+    n, rows = len(scores), scores.bins.sum(0)
+    there = rows > 0
+    weight, gaps = rows[there] / n, scores.overconfidence.sum(0)[there] / n
+    hits = (scores.correct @ scores.bins)[there]
+    ends = np.array([wilson(*each) for each in zip(hits, rows[there], strict=True)])
+    noise = weight * np.abs(ends - (hits / rows[there])[:, None]).max(1) / _NORMAL
+    error, folded = float(np.abs(gaps).sum()), 2 / math.pi
+    moved = float((gaps**2 / weight).sum() - error**2) / n
+    chance = math.sqrt(folded) * float(noise.sum()) + _NORMAL * math.sqrt((1 - folded) * (noise**2).sum() + moved)
+    return max(0.0, error - chance), min(1.0, error + _NORMAL * math.sqrt((noise**2).sum() + moved))
 
 
 def draws_of(metric: Metric) -> int:
@@ -97,29 +155,17 @@ def draws_of(metric: Metric) -> int:
     return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 
 
-def share_interval(hits: float, rows: int) -> tuple[float, float]:
-    """The bootstrap interval of an accuracy at once: quantiles of Binomial(rows, hits / rows) by the rows."""
-    from scipy.special import bdtr
-
-    if not rows:
-        return 0.0, 1.0
-    below = bdtr(np.arange(rows + 1), rows, hits / rows)
-    low, high = np.searchsorted(below, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low / rows), float(high / rows)
-
-
 def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
     """The score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too.
 
-    For the shares of small groups (a phenomenon, a bin of confidence), where all rows may be right and a bootstrap
-    would then say that nothing is uncertain.
+    Where all rows are right, a bootstrap would say that nothing is uncertain.
     """
     if not rows:
         return 0.0, 1.0
     share, z = hits / rows, statistics.NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
@@ -149,9 +195,9 @@ def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
 def class_intervals(labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0) -> list[dict[str, list[float]]]:
     """The 95 % intervals of precision, recall and F1 of each class, [low, high] each, in the order of the classes.
 
-    The percentile bootstrap of `intervals`, drawn as counts: what these three measure depends only on how many rows
-    are right, missed and wrongly predicted, so a resample of n rows is one draw of a multinomial. A resample in which
-    one of them divides by nothing does not count for it; where all do, it has no interval.
+    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `intervals`, drawn as counts:
+    it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one draw of a
+    multinomial. What divides by nothing has no interval.
 
     Args:
         labels: (n, C) booleans: what each row has.
@@ -180,10 +226,10 @@ def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
     n = int(cells.sum())
     if not n:
         return {}
-    hits, missed, wrong, _ = np.random.default_rng(seed).multinomial(n, cells / n, RESAMPLES).T.astype(float)
-    found: dict[str, list[float]] = {}
-    for part, (a, b) in SIDES.items():
-        values = ratio(hits, a * (hits + missed) + b * (hits + wrong), empty=np.nan)
-        if not np.isnan(values).all():
-            found[part] = [float(end) for end in np.nanpercentile(values, TAILS)]
-    return found
+    right, missed, wrong = (int(each) for each in cells[:3])
+    shares = {"precision": right + wrong, "recall": right + missed}
+    found = {part: list(wilson(right, rows)) for part, rows in shares.items() if rows}
+    a, b = SIDES["f1"]
+    hits, missing, said = np.random.default_rng(seed).multinomial(n, cells / n, RESAMPLES).T[:3].astype(float)
+    drawn = percentiles(ratio(hits, a * (hits + missing) + b * (hits + said), empty=np.nan))
+    return found if drawn is None else {**found, "f1": drawn}

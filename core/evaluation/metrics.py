@@ -130,6 +130,24 @@ def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[l
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
 
 
+def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
+    """Say over which classes macro averages are, where no row is of some; empty where each class has a row.
+
+    Args:
+        counts: as `confusion` gives them.
+        classes: C names.
+    """
+    table = np.asarray(counts)
+    absent, said = table.sum(1) == 0, table.sum(0) > 0
+    if not absent.any():
+        return ""
+    named = [f"'{name}'" for name, missing in zip(classes, absent, strict=True) if missing]
+    zeros = [f"'{name}'" for name, wrong in zip(classes, absent & said, strict=True) if wrong]
+    counted = f"; {', '.join(zeros)} {'is' if len(zeros) == 1 else 'are'} predicted and counted as 0" if zeros else ""
+    over = len(classes) - int((absent & ~said).sum())
+    return f"Macro averages are over {over} of {len(classes)} classes: no row is {' or '.join(named)}{counted}."
+
+
 def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
     """The 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None where a bin is empty)."""
     scores = scored(labels, probabilities)

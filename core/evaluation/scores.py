@@ -194,11 +194,14 @@ class Single(Scores):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 
     @cached_property
+    def bins(self) -> np.ndarray:
+        """(n, 15) booleans: the bin of each row's confidence."""
+        return weighted.confidence_bin(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
+
+    @cached_property
     def overconfidence(self) -> np.ndarray:
         """(n, 15): confidence less 1 where the row is right, less 0 where it is wrong; in the bin of the confidence."""
-        confidence = self.probabilities.max(1, initial=0)
-        inside = weighted.confidence_bin(confidence)[:, None] == np.arange(BINS)
-        return inside * (confidence - self.correct)[:, None]
+        return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
 class Multi(Scores):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation.intervals import intervals, newcombe, per_class_intervals, wilson
+from core.evaluation.intervals import intervals, newcombe, per_class_intervals
 from core.evaluation.metrics import evaluate, per_class
 from core.evaluation.scores import HALF
 from core.failures.table import Table
@@ -34,10 +34,7 @@ def names(table: Table) -> tuple[str, ...]:
 
 
 def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
-    """The metrics of some rows, with 95 % intervals.
-
-    Shares of rows (accuracy; precision and recall of a class) have Wilson's interval, which is sound for few rows too;
-    all others the percentile bootstrap over these rows, as everywhere.
+    """The metrics of some rows, with 95 % intervals as everywhere.
 
     Args:
         table: of a run.
@@ -56,9 +53,6 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
     values = evaluate(*asked, ordered=record.ordered)
     plain = {name: named(name).name for name in names(table)}
     ends = intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
-    for name in plain.values():
-        if named(name).whole_rows and len(places):
-            ends[name] = list(wilson(values[name] * len(places), len(places)))
     return {
         "metrics": {name: values.get(each) for name, each in plain.items()},
         "intervals": {name: ends.get(each) for name, each in plain.items()},
@@ -103,9 +97,6 @@ def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[s
         there = {part: n[_OF[part]] > 0 if part in _OF else sum(n.values()) > 0 for part in PARTS}
         found[name] = {"support": n["true"]} | {part: values[name][part] if there[part] else None for part in PARTS}
         ends[name] = {part: drawn[name].get(part) if there[part] else None for part in PARTS}
-        for part, side in _OF.items():
-            if there[part]:
-                ends[name][part] = list(wilson(values[name][part] * n[side], n[side]))
     return {"per_class": found, "per_class_intervals": ends}
 
 

@@ -11,6 +11,7 @@ from core.data.findings import plural
 from core.data.lineage import find_learned
 from core.data.table import Dataset, Task, targets
 from core.evaluation import metrics, mix, multilabel
+from core.evaluation.comparison import listed
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.predict import Predictions
@@ -126,7 +127,12 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     found, seen_before, cut = [], measured["seen_in_training"], measured["truncated"]
     if measured["n"] < FEW:
         rows = plural(measured["n"], "row")
-        found.append(f"Only {rows}: the figures say little, and intervals of so few are too narrow.")
+        found.append(f"Only {rows}: the figures say little, and bootstrap intervals of so few are too narrow.")
+    if measured["task"] == "single" and (absent := metrics.describe_absent(measured["confusion"], measured["labels"])):
+        found.append(absent)
+    at = measured.get("tuned") or measured
+    if alike := [METRICS[name].title_for(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
+        found.append(f"No interval of {listed(alike)}: every resample of these rows gives the same number.")
     if seen_before["rows"] is None:
         found.append(f"It is not known which rows the run was trained on: {seen_before['left_out']}.")
     elif seen_before["rows"]:

@@ -25,7 +25,7 @@ from core.atomic import storage_errors, write_bytes, write_text
 from core.data.conll import OUTSIDE
 from core.data.parquet import read_parquet
 from core.data.table import Dataset, Task
-from core.evaluation.intervals import TAILS, resamples
+from core.evaluation.intervals import percentiles, resamples
 from core.evaluation.predict import Classifier, device_of, evaluating
 from core.evaluation.spans import KINDS, SpanScores
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
@@ -101,13 +101,13 @@ def measured(scores: SpanScores) -> dict[str, float]:
 
 
 def intervals(scores: SpanScores) -> dict[str, list[float]]:
-    """The 95 % percentile bootstrap over sentences of every metric, [low, high]."""
+    """The 95 % percentile bootstrap over sentences of every metric, [low, high]; none where all resamples agree."""
     drawn = list(resamples(len(scores), 0)) if len(scores) else []
     ends = {
-        name: np.percentile(np.concatenate([metric.measure(scores, weights) for weights in drawn]), TAILS)
+        name: percentiles(np.concatenate([metric.measure(scores, weights) for weights in drawn]))
         for name, metric in (metrics_of(TASK).items() if drawn else ())
     }
-    return {name: [float(low), float(high)] for name, (low, high) in ends.items()}
+    return {name: each for name, each in ends.items() if each is not None}
 
 
 @dataclass(frozen=True)

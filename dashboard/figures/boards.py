@@ -148,16 +148,16 @@ def _metric(metric: str, task: Task) -> str:
 
 
 def _entry(model: Model, metric: str) -> Entry:
-    done = [record for record in model.runs.values() if record.status == "done"]  # nobody can compare the others
-    found = [(reached(record, metric), _range(record, metric)) for record in done]
-    values = tuple(value for value, _ in found if value is not None)
-    ranges = [ends for value, ends in found if value is not None and ends is not None]
-    yardstick = reached_by_yardstick(model.records[0], metric)
+    done = {run: record for run, record in model.runs.items() if record.status == "done"}  # others cannot be compared
+    known = {run: reached(record, metric) for run, record in done.items()}
+    found = {run: value for run, value in known.items() if value is not None}
+    ranges = {run: ends for run in found if (ends := _range(done[run], metric)) is not None}
+    yardstick, values = reached_by_yardstick(model.records[0], metric), tuple(found.values())
     if not values or len(ranges) < len(values):
         return Entry(model, values, yardstick=yardstick)
-    from core.evaluation.intervals import over_seeds  # NumPy: the page shows its head before that
+    from core.evaluation.intervals import over_runs  # NumPy: the page shows its head before that
 
-    return Entry(model, values, *over_seeds(values, ranges), yardstick)
+    return Entry(model, values, *over_runs(found, ranges, named(metric).range), yardstick)
 
 
 def reached(record: RunRecord, metric: str) -> float | None:

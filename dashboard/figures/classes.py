@@ -58,8 +58,8 @@ CLASSES = Figure(
         "± is half of the 95 % interval."
     ),
     how=(
-        f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD} that get a prediction; where one is "
-        "lopsided, both ends stand there."
+        f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
+        "there."
     ),
     options=answers.OPTIONS,
     tables=lambda shown: {"Classes": shown.table},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,8 @@ def _draw(costs: Costs, look: Look) -> go.Figure:
             line={"color": colour, "width": look.size(3 if here else 2)},
             hovertemplate=f"{escape(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
         )
-    low, high = costs.here["interval"]
+    ends = costs.here["interval"]
+    low, high = ends or (costs.here["cost"],) * 2
     figure.add_scatter(
         x=[costs.threshold],
         y=[costs.here["cost"]],
@@ -96,7 +98,7 @@ def _draw(costs: Costs, look: Look) -> go.Figure:
             "thickness": look.size(1.4),
             "width": 0,
         },
-        hovertemplate=f"at the threshold<br>cost %{{y:.3f}} ({number(low)} to {number(high)})<extra></extra>",
+        hovertemplate=f"at the threshold<br>cost %{{y:.3f}}{_ends_words(ends)}<extra></extra>",
     )
     threshold_line(figure, costs.threshold, look)
     line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
@@ -109,14 +111,18 @@ def _draw(costs: Costs, look: Look) -> go.Figure:
 
 
 def _reading(costs: Costs) -> str:
-    here, (low, high) = costs.here, costs.here["interval"]
+    here = costs.here
     where = f"At {number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
     return (
         f"{where} {count(here['false_negatives'])} misses and {count(here['false_positives'])} false positives cost "
-        f"{number(here['cost'])} per sentence ({number(low)} to {number(high)}); at 0.50 it would be "
+        f"{number(here['cost'])} per sentence{_ends_words(here['interval'])}; at 0.50 it would be "
         f"{number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
         f"{'.' if costs.split == VALIDATION else '; grey: validation.'}"
     )
+
+
+def _ends_words(ends: Sequence[float] | None) -> str:
+    return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 
 
 def cost_table(costs: Costs) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.data.table import Task
-from core.evaluation.intervals import share_interval
+from core.evaluation.intervals import wilson
 from core.exceptions import ConfigError
 from core.models.attention_config import MOST_LEXICONS
 from core.training.config import metric_for
@@ -72,7 +72,7 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
         validation_loss=tuple(_validation(row, "loss") for row in valid),
         validation_metric=tuple(_validation(row, metric) for row in valid),
         metric=metric.replace("_", " "),
-        validation_range=tuple(share_interval(_validation(row, metric) * rows, rows) for row in valid)
+        validation_range=tuple(wilson(_validation(row, metric) * rows, rows) for row in valid)
         if rows and metric == "accuracy"
         else (),
         lambda_step=tuple(map(x, moved)),

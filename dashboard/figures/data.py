@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.table import TEST
-from core.evaluation.intervals import share_interval
+from core.evaluation.intervals import wilson
 from core.text.clusters import clipped
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number, plus_minus
@@ -320,7 +320,7 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
             accuracies, n = part["accuracy"], rows[split]
             mean = sum(accuracies) / len(accuracies)
             title = split.capitalize()
-            row[title] = plus_minus(mean, *share_interval(mean * n, n))
+            row[title] = plus_minus(mean, *wilson(mean * n, n))
             if len(accuracies) > 1:
                 row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
             if part.get("unseen words") is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.evaluation.bands import Bands, bands
-from core.evaluation.intervals import class_intervals, share_interval
+from core.evaluation.intervals import class_intervals, wilson
 from core.evaluation.metrics import confusion
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
@@ -129,7 +129,7 @@ class Decision:
     def accuracy(self) -> tuple[float, float, float]:
         """Share of right answers and its 95 % interval."""
         hits, n = int(self.correct.sum()), len(self.rows)
-        return (hits / n if n else float("nan"), *share_interval(hits, n))
+        return (hits / n if n else float("nan"), *wilson(hits, n))
 
 
 def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float) -> Decision:

@@ -136,6 +136,6 @@ ELSEWHERE_VALUES = Figure[Measured](
     None,
     _draw_values,
     note=_where,
-    reading="From and to are the ends of the 95 % interval: Wilson's of an accuracy, else a bootstrap.",
+    reading="From and to are the ends of the 95 % interval.",
     tables=lambda measured: {"By value there": value_table(measured)},
 )

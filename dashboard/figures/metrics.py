@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.evaluation.intervals import METHOD
+from core.evaluation.metrics import confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import labels, results
@@ -25,6 +26,8 @@ class Measured:
 
     table: pd.DataFrame
     n: int
+    absent: str = ""
+    """Over which classes macro averages are, where some have no sentence."""
 
 
 def _read(source: Source) -> Measured:
@@ -33,7 +36,16 @@ def _read(source: Source) -> Measured:
     table = of_task(source.record, source.split)
     if table.empty:
         raise NotAvailable(f"no metric of {source.split} was recorded")
-    return Measured(table, n)
+    return Measured(table, n, absent_classes(source))
+
+
+def absent_classes(source: Source) -> str:
+    """Say over which classes the macro averages of a split are, where some have no sentence."""
+    if source.record.task != "single":
+        return ""
+    report = source.report
+    counts = confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
+    return describe_absent(counts, report.classes)
 
 
 def _draw(shown: Measured, look: Look) -> Table:
@@ -61,6 +73,7 @@ METRICS = Figure(
     reading=lambda shown: (
         "From and to are the ends of the 95 % interval."
         + (" Tuned: at the thresholds chosen on validation." if "tuned" in shown.table else "")
+        + f" {shown.absent}".rstrip()
     ),
     how=f"Intervals: {METHOD}; they speak of these sentences, not of other seeds of the training.",
     tables=lambda shown: {"Metrics": shown.table},

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
 from core.failures.measured import FEW
 from core.metrics import title
@@ -177,7 +178,7 @@ def _reading(shown: Saved) -> str:
     """How it is read, and what is not defined where some class is missing."""
     lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
     more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
-    read = "A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap. "
+    read = "A row unfolds to its classes. Bars: 95 % intervals. "
     read += "− others: how much more of it is right than of all other sentences."
     return " ".join([read, *lacking[:TOLD], *more])
 
@@ -191,8 +192,8 @@ SAVED: Figure[Saved] = Figure(
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_reading,
     how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
-    "anew; one of sentences that were chosen one by one has the same sentences everywhere. The bootstrap is over the "
-    "sentences of the slice. Empty is what is not defined on these: the recall of a class that none of them has, the "
+    "anew; one of sentences that were chosen one by one has the same sentences everywhere. "
+    f"Intervals: {METHOD}. Empty is what is not defined on these: the recall of a class that none of them has, the "
     "precision of one that is never said.",
     tables=lambda shown: {"Slices": saved_table(shown), "Slices by class": classes_table(shown)},
 )

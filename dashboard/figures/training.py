@@ -231,8 +231,7 @@ LEARNING = Figure(
     reading="Stop when the validation loss turns upwards while the training loss still falls.",
     how=(
         "Training loss is that of each logged batch; validation is measured on all validation sentences after each "
-        "epoch. The best epoch by the validation metric is kept. Whiskers: 95 % bootstrap interval of an accuracy, "
-        "over the sentences."
+        "epoch. The best epoch by the validation metric is kept. Whiskers: Wilson's 95 % interval of an accuracy."
     ),
     tables=curve_tables,
 )

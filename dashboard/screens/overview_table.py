@@ -25,7 +25,7 @@ TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training"
 LEAST, MOST = 2, 6
 """Models that are compared at once."""
 HOW = (
-    "Mean over seeds. The interval counts the drawing of test sentences (percentile bootstrap) and, where there are "
+    "Mean over seeds. The interval counts the drawing of test sentences and, where there are "
     "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "
     "on the same sentences, for accuracy McNemar's, Holm over all pairs. Training is wall time."
 )

@@ -22,7 +22,7 @@ from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
 from dashboard.figures.learned import NUMBERS_OF
-from dashboard.figures.metrics import METRICS
+from dashboard.figures.metrics import METRICS, absent_classes
 from dashboard.figures.numbers import count, number
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
@@ -71,8 +71,8 @@ PLACED: tuple[Figure[Any], ...] = (
 )
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
-    "± is half of the 95 % interval (percentile bootstrap over these sentences); the bar shows where it lies between "
-    "guessing and perfect."
+    "± is half of the 95 % interval over these sentences (no interval: every resample gives the same number). "
+    "The bar shows where it lies between guessing and perfect."
 )
 
 
@@ -110,7 +110,7 @@ def page() -> None:
         decision, report, tables = multi_label(source)
     else:
         stats(metric_stats(record, split, report))
-        caption(INTERVALS)
+        caption(f"{INTERVALS} {absent_classes(source)}".rstrip())
         tables = every_metric(source)
         threshold_bar(source)
         decision = source.once(answers.decision)

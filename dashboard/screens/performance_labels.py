@@ -19,8 +19,8 @@ from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
 INTERVALS = (
-    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval (percentile "
-    "bootstrap over these sentences). There is no accuracy: a sentence may have several labels, or none."
+    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval over "
+    "these sentences. There is no accuracy: a sentence may have several labels, or none."
 )
 
 

@@ -71,7 +71,7 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
 
 def _figures(source: Source) -> dict[str, pd.DataFrame]:
     stats(_stats(source))
-    caption("± is half of the 95 % interval (percentile bootstrap over these sentences).")
+    caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
     tables: dict[str, pd.DataFrame] = {}
     tables |= tagged.TAG_SENTENCES.numbers(show_of(source, tagged.TAG_SENTENCES))
     for figure in (tagged.TAG_TYPES, tagged.TAG_ERRORS):

@@ -10,15 +10,16 @@ from core.evaluation import intervals as module
 from core.evaluation.intervals import (
     RANKED_RESAMPLES,
     RESAMPLES,
+    calibration_interval,
     class_intervals,
     intervals,
     newcombe,
-    over_seeds,
+    over_runs,
     per_class_intervals,
-    share_interval,
     wilson,
 )
 from core.evaluation.metrics import evaluate
+from core.evaluation.scores import Single
 
 
 def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +48,7 @@ def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
             if number < RANKED_RESAMPLES or not ("roc" in name or "average_p" in name):
                 values[name].append(value)
     assert set(found) == set(evaluate(labels, probabilities))
-    for name, ends in found.items():
+    for name, ends in ((name, ends) for name, ends in found.items() if name not in ("accuracy", "ece")):
         assert ends == pytest.approx(np.percentile(values[name], [2.5, 97.5]).tolist()), name
 
 
@@ -85,7 +86,7 @@ def test_the_seed_decides_and_the_metric_lies_inside():
     assert found == intervals(labels, probabilities)
     assert found != intervals(labels, probabilities, seed=1)
     metrics = evaluate(labels, probabilities)
-    for name in set(metrics) - {"ece"}:  # resampled noise raises ECE, so its interval may start above it
+    for name in metrics:
         assert found[name][0] <= metrics[name] <= found[name][1]
 
 
@@ -94,8 +95,14 @@ def test_what_is_undefined_has_no_interval():
     assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
 
 
-def test_a_single_row_has_an_interval_of_no_width():
-    assert intervals(np.array([1]), np.array([[0.4, 0.6]]))["accuracy"] == [1, 1]
+def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_has_none():
+    """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
+    labels = np.repeat([0, 1], 6)
+    found = intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
+    assert found["accuracy"] == pytest.approx([0.757506, 1.0], abs=1e-6)
+    assert set(found) == {"accuracy", "ece"}, "no resample differs: nothing says how uncertain they are"
+    for row in class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
+        assert row == {part: pytest.approx([0.609666, 1.0], abs=1e-6) for part in ("precision", "recall")}
 
 
 @pytest.mark.parametrize(
@@ -110,13 +117,52 @@ def test_a_share_of_nothing_may_be_anything():
     assert wilson(0, 0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize(("hits", "rows"), [(50, 100), (85, 100), (290, 320), (3, 7)])
-def test_the_interval_of_an_accuracy_at_once_is_that_of_its_bootstrap(hits, rows):
-    labels = np.zeros(rows, int)
-    sure = np.where(np.arange(rows) < hits, 0.9, 0.1)
-    drawn = intervals(labels, np.stack([sure, 1 - sure], 1))["accuracy"]
-    assert share_interval(hits, rows) == pytest.approx(drawn, abs=max(0.011, 1 / rows if rows < 50 else 0))
-    assert share_interval(0, 0) == (0.0, 1.0)
+@pytest.mark.parametrize(("hits", "rows"), [(0, 7), (7, 7), (1, 3), (3201, 3202)])
+def test_the_interval_of_a_share_holds_it(hits, rows):
+    low, high = wilson(hits, rows)
+    assert low <= hits / rows <= high
+
+
+def answers(confidence, right):
+    """Two classes, all rows of the first, which has `confidence` where the row is right."""
+    sure = np.where(right, confidence, 1 - confidence)
+    return np.zeros(len(sure), int), np.stack([sure, 1 - sure], 1)
+
+
+def test_the_interval_of_the_calibration_error_by_hand():
+    """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighed by 2/3 and 1/3."""
+    confidence = np.array([0.9] * 4 + [0.6] * 2)
+    labels, chances = answers(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
+    low, high = intervals(labels, chances)["ece"]
+    wide = [0.75 - wilson(3, 4)[0], 0.5 - wilson(1, 2)[0]]
+    first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
+    error, moved = 0.4 / 3, (2 / 3 * 0.15**2 + 1 / 3 * 0.1**2 - (0.4 / 3) ** 2) / 6
+    assert evaluate(labels, chances)["ece"] == pytest.approx(error)
+    assert (low, high) == pytest.approx((0.0, error + stats.norm.isf(0.025) * (first**2 + second**2 + moved) ** 0.5))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_interval_of_the_calibration_error_holds_it(seed):
+    """Where the probabilities come true, the error is chance alone: resampling starts above it."""
+    random = np.random.default_rng(seed)
+    confidence = random.uniform(0.5, 1, 200)
+    given = answers(confidence, random.random(200) < confidence)
+    low, high = intervals(*given, names=["ece"])["ece"]
+    assert 0 <= low <= evaluate(*given)["ece"] <= high <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [30, 1000])
+@pytest.mark.parametrize(("shift", "spread"), [(0.0, 0.5), (0.05, 0.5), (0.0, 0.02), (0.15, 0.02)])
+def test_the_interval_of_the_calibration_error_covers_it_in_92_percent_of_studies_at_least(shift, spread, rows):
+    """Confidences below 1 by up to `spread`, too high by `shift`: the error of all rows there are is `shift`."""
+    random, studies = np.random.default_rng(rows), 300
+    covered = 0
+    for _ in range(studies):
+        confidence = 1 - spread * random.random(rows)
+        low, high = calibration_interval(Single(*answers(confidence, random.random(rows) < confidence - shift)))
+        covered += low <= shift <= high
+    assert covered >= 0.92 * studies
 
 
 def test_measures_of_a_scale_have_intervals_where_they_are_defined():
@@ -126,31 +172,29 @@ def test_measures_of_a_scale_have_intervals_where_they_are_defined():
     for name in ("mae", "quadratic_kappa"):
         low, high = found[name]
         assert low < metrics[name] < high
-    rows = np.repeat(np.arange(3), 2)
-    drawn = intervals(rows, np.eye(3)[rows], ordered=True)["quadratic_kappa"]
-    assert drawn == [1, 1], "a draw of one class only does not count"
+    rows = np.array([0, 0, 2])
+    low, high = intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
+    assert 0 <= low < high <= 1, "a draw of one class only does not count"
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_intervals_of_a_class_are_those_of_a_loop_over_resamples(classes):
+def test_the_intervals_of_a_class_are_wilsons_and_of_f1_that_of_a_loop_over_resamples(classes):
     labels, probabilities = case(80, classes, seed=5)
     own, predicted = (each[:, None] == range(classes) for each in (labels, probabilities.argmax(1)))
     rows = np.random.default_rng(9).integers(0, 80, (4000, 80))
     hits, all_own, all_predicted = (each[rows].sum(1) for each in (own & predicted, own, predicted))
-    drawn = {
-        "precision": hits / all_predicted,
-        "recall": hits / all_own,
-        "f1": 2 * hits / (all_own + all_predicted),
-    }
+    f1 = 2 * hits / (all_own + all_predicted)
     for number, row in enumerate(class_intervals(own, predicted)):
-        for part, values in drawn.items():
-            assert row[part] == pytest.approx(np.percentile(values[:, number], [2.5, 97.5]), abs=0.02)
+        assert row["f1"] == pytest.approx(np.percentile(f1[:, number], [2.5, 97.5]), abs=0.02)
+        right = (own & predicted)[:, number].sum()
+        assert row["precision"] == list(wilson(right, predicted[:, number].sum()))
+        assert row["recall"] == list(wilson(right, own[:, number].sum()))
 
 
 def test_a_class_that_is_never_predicted_has_no_interval_of_its_precision():
     own = np.array([[True], [False]] * 20)
     (found,) = class_intervals(own, np.zeros_like(own))
-    assert "precision" not in found and found["recall"] == [0, 0]
+    assert set(found) == {"recall"} and found["recall"] == list(wilson(0, 20))
     assert class_intervals(own[:0], own[:0]) == [{}]
 
 
@@ -162,14 +206,25 @@ def test_the_intervals_of_several_labels_are_at_the_thresholds():
     assert found == {"calm": first, "joy": second}
 
 
+def over_seeds(values, ranges, fold=-1):
+    """Of seeds 0, 1, … on the same rows."""
+    return over_runs(*({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1))
+
+
 def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
-    assert over_seeds([0.8], [(0.75, 0.84)]) == (0.75, 0.84), "one seed has its own interval"
-    same = over_seeds([0.8, 0.8, 0.8], [(0.76, 0.84)] * 3)
-    assert same == pytest.approx((0.76, 0.84)), "the seeds share the rows: three are no better than one"
-    low, high = over_seeds([0.79, 0.81], [(0.8, 0.8)] * 2)
+    assert over_seeds([0.8], [(0.75, 0.84)]) == pytest.approx((0.75, 0.84)), "one seed has its own interval"
+    same = over_seeds([0.8, 0.8, 0.8], [(0.75, 0.84)] * 3)
+    assert same == pytest.approx((0.75, 0.84)), "the seeds share the rows: three are no better than one"
+    low, high = over_seeds([0.79, 0.81], [(0.79, 0.79), (0.81, 0.81)])
     half = stats.t.ppf(0.975, 1) * np.std([0.79, 0.81], ddof=1) / np.sqrt(2)
     assert (low, high) == pytest.approx((0.8 - half, 0.8 + half)), "Student's interval of the seeds alone"
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
+    assert over_seeds([1.0, 0.98], [(0.9, 1.0), (0.88, 1.0)])[1] == 1.0, "it ends where the metric does"
+
+
+def test_the_interval_over_folds_is_that_of_all_their_rows():
+    values, ranges = {(0, fold): 0.8 for fold in range(4)}, {(0, fold): (0.76, 0.84) for fold in range(4)}
+    assert over_runs(values, ranges) == pytest.approx((0.78, 0.82))
 
 
 @pytest.mark.parametrize(

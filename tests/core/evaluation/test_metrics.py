@@ -13,6 +13,7 @@ from sklearn.preprocessing import label_binarize
 from core.evaluation.metrics import (
     calibration_bins,
     confusion,
+    describe_absent,
     evaluate,
     left_out,
     per_class,
@@ -207,3 +208,15 @@ def test_results_are_plain_json():
 def test_what_does_not_fit_together_is_refused(labels, probabilities, message):
     with pytest.raises(InputError, match=message):
         evaluate(np.array(labels), probabilities)
+
+
+@pytest.mark.parametrize(
+    ("said", "over", "end"), [([0, 0, 1, 1], 2, ""), ([0, 2, 1, 1], 3, "; 'rare' is predicted and counted as 0")]
+)
+def test_macro_averages_name_the_classes_without_a_row(said, over, end):
+    labels, said = np.array([0, 0, 1, 1]), np.array(said)
+    told = describe_absent(confusion(labels, said, 3), ("bad", "good", "rare"))
+    assert told == f"Macro averages are over {over} of 3 classes: no row is 'rare'{end}."
+    f1 = sk.f1_score(labels, said, average=None, labels=range(over), zero_division=0)
+    assert evaluate(labels, np.eye(3)[said])["f1_macro"] == pytest.approx(f1.mean())
+    assert describe_absent(confusion(labels, labels, 2), ("bad", "good")) == ""

@@ -126,7 +126,7 @@ def test_intervals_hold_the_value_and_know_the_thresholds():
         assert low <= values[name] <= high and high - low < 0.3
     assert ranges == intervals(labels, probabilities, "multi")
     lower = intervals(labels, probabilities, "multi", np.array([0.2, 0.2, 0.2]))
-    assert {name for name in ranges if ranges[name] != lower[name]} == set(thresholded())
+    assert {name for name in ranges if ranges[name] != lower.get(name)} == set(thresholded())
 
 
 def test_the_interval_of_a_share_is_that_of_its_formula():

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from finished import run
 
-from core.evaluation.intervals import over_seeds
+from core.evaluation.intervals import over_runs
 from dashboard.figures.boards import against_yardstick, boards, finding, metric_names
 
 
@@ -64,7 +64,9 @@ def test_seeds_are_one_row_with_the_spread_between_them():
     (entry,) = board.entries
     assert (entry.model.name, entry.values) == ("vanilla", values)
     assert entry.value == pytest.approx(0.90)
-    assert (entry.low, entry.high) == over_seeds(values, [(value - 0.02, value + 0.02) for value in values])
+    known = {(seed, -1): value for seed, value in enumerate(values)}
+    ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
+    assert (entry.low, entry.high) == over_runs(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
 
 
