@@ -31,6 +31,7 @@ from core.evaluation.mix import Mix
 from core.evaluation.predict import device_of, predict_tokens, probabilities
 from core.evaluation.yardstick import CHARACTERS, fitted_yardstick, yardstick
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
+from core.metrics import INTERVAL_VERSION
 from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
@@ -377,6 +378,7 @@ class Experiment(Events):
             write_split(self.folder, each, texts=self.config.data.texts, half=half)
         self._add_results(
             intervals={each.split: each.intervals for each in evaluated},
+            interval_version=INTERVAL_VERSION,
             silhouette={each.split: each.silhouette for each in evaluated},
             **({"inference": {**inference(model, *tested), "machine": this_machine()}} if tested else {}),
             **_tuned(evaluated),
@@ -396,6 +398,7 @@ class Experiment(Events):
         self._add_results(
             metrics={each.split: each.report["metrics"] for each in found},
             intervals={each.split: each.report["intervals"] for each in found},
+            interval_version=INTERVAL_VERSION,
             **_inside(dataset, model, tokenizer),
         )
 

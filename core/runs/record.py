@@ -235,6 +235,7 @@ Results = TypedDict(
         "steps": Count,
         "metrics": Metrics,
         "intervals": Intervals,
+        "interval_version": Count,
         "lambda": list[list[Figure]],
         "lambda_heads": list[list[list[Figure]]],
         "scalars": dict[str, list[Figure]],

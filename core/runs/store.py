@@ -31,6 +31,7 @@ from core.fingerprint import fingerprint
 from core.numbers import shorten
 from core.recipes import NO_RECIPE, Applied
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
+from core.runs.interval_upgrade import upgrade_intervals
 from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord
 
 SCHEMA = 1
@@ -371,7 +372,7 @@ def _record(tree: Any, file: Path) -> RunRecord:
         raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")
     known = msgspec.to_builtins(record)
     del known["newer"]
-    return dataclasses.replace(record, newer=stored.left_over(tree, known))
+    return dataclasses.replace(record, results=upgrade_intervals(record.results), newer=stored.left_over(tree, known))
 
 
 def _damaged(path: Path, reason: str) -> RunRecord:
