@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cells import decimals
+from core.cells import cell_text, decimals
 from core.cli.evaluation import RENAMED
 from core.cli.printing import Json, emit, pairs, say, tabulate
 from core.metrics import title
@@ -64,6 +64,8 @@ def _show(result: dict[str, Any]) -> None:
         say("")
         say(f"by {column}")
         own = [row for row in result["by"] if row["column"] == column]
+        for metric in dict.fromkeys(row["metric"] for row in own):
+            _show_values([row for row in own if row["metric"] == metric], letters, title(metric))
         _show_tests(own, letters, (*(("metric",) if len(metrics) > 1 else ()), "value", "n"))
     say("")
     for note in result["notes"]:
@@ -72,8 +74,19 @@ def _show(result: dict[str, Any]) -> None:
 
 
 def _measured(summary: Mapping[str, Any]) -> str:
-    low, high = summary["interval"]
-    return f"{decimals(summary['mean'])} ({decimals(low)} to {decimals(high)})"
+    ends = f" ({cell_text(summary['interval'])})" if summary["interval"] else ""
+    return f"{decimals(summary['mean'])}{ends}"
+
+
+def _show_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
+    """The metric of each model, and of TF-IDF, on the rows of each value."""
+    rows: dict[str, dict[str, Any]] = {}
+    for each in tests:
+        row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})
+        row |= {letters[each[side]]: decimals(each[f"{side}_value"]) for side in ("first", "second")}
+        row["TF-IDF"] = decimals(each["baseline_value"])
+    shown = [letter for letter in letters.values() if any(letter in row for row in rows.values())]
+    tabulate(list(rows.values()), (metric, "n", *shown, "TF-IDF"))
 
 
 def _show_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], more: Sequence[str]) -> None:

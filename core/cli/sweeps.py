@@ -193,5 +193,5 @@ def _spread(summary: dict[str, Any] | None) -> str:
 def _difference(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
-    interval = f" ({found['low']:+.3f} to {found['high']:+.3f})" if "p" in found else ""
+    interval = f" ({found['low']:+.3f} to {found['high']:+.3f})" if found.get("low") is not None else ""
     return f"{found['difference']:+.3f}{interval}{' *' if found.get('significant') else ''}"

@@ -25,7 +25,8 @@ METHOD = (
     "Accuracy: McNemar's exact test on the rows that one model alone has right, with Tango's score interval at its "
     "critical value. Other metrics, and several seeds: a paired bootstrap over the rows, which the seeds share, with "
     "the spread between seeds (Student's t); of the calibration error each row's two answers change sides by chance in "
-    "place of a draw, unless the two models err in unlike ways. Six folds or more: Wilcoxon's signed ranks. All p are "
+    "place of a draw, unless the two models err in unlike ways; below 10 rows that differ there is no "
+    "interval. Six folds or more: Wilcoxon's signed ranks. All p are "
     "Holm's over the differences that stand together, and each interval is drawn at the level of its step."
 )
 
@@ -125,7 +126,7 @@ def better(pair: Mapping[str, Any]) -> str:
 
 
 def same(pair: Mapping[str, Any]) -> bool:
-    """Whether two models that cannot be told apart are as good as each other for all that matters."""
+    """Whether the whole interval of a measured difference lies within `SAME`."""
     interval = pair["interval"]
     return not better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
@@ -143,17 +144,23 @@ def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -
 def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
     """What all pairs of one metric say together, in a sentence."""
     wins = Counter(filter(None, map(better, pairs)))
-    open_pairs = [pair for pair in pairs if not better(pair)]
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
         two = f"{pair['first']} and {pair['second']}"
         return f"{two} are {verdict(pair)}." if same(pair) else f"{two} {verdict(pair)}."
     if not wins:
         return f"No two of the {len(models(pairs))} models can be told apart."
-    best = max(wins, key=lambda name: wins[name])
-    beaten = [pair["second" if pair["first"] == best else "first"] for pair in pairs if better(pair) == best]
-    rest = f"; {len(open_pairs)} of {len(pairs)} pairs cannot be told apart" if open_pairs else ""
-    return f"{best} is better than {listed(beaten)}{rest}."
+    won: dict[tuple[str, ...], list[str]] = {}
+    for name, _ in wins.most_common():
+        beaten = (str(pair["second" if pair["first"] == name else "first"]) for pair in pairs if better(pair) == name)
+        won.setdefault(tuple(beaten), []).append(name)
+    told = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} better than {listed(beaten)}"
+        for beaten, names in won.items()
+    ]
+    open_pairs = len(pairs) - wins.total()
+    rest = [f"{open_pairs} of {len(pairs)} pairs cannot be told apart"] if open_pairs else []
+    return f"{'; '.join([*told, *rest])}."
 
 
 def models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:

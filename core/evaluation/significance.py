@@ -22,9 +22,12 @@ METHOD = (
     "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
     "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t); of "
     "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
-    "models only."
+    "models only. Below 10 rows that tell two models apart there is no interval."
 )
 """What `compare` does, in words that stand beside its numbers."""
+
+LEAST = 10
+"""Rows that can tell two classifiers apart; draws of fewer say too little for an interval."""
 
 BOOTSTRAP, SWAPS = "paired bootstrap", "paired swaps"
 Run = tuple[int, int]
@@ -50,16 +53,23 @@ class Compared:
     """Test rows, of all folds together."""
     test: str
     """Where `of_rows` is from; the bootstrap as soon as one fold needs it."""
+    widest: float = math.inf
+    """The largest difference that the metric can have; intervals end there."""
 
     @property
-    def low(self) -> float:
+    def measured(self) -> bool:
+        """Whether enough rows can tell the two apart, and draws of them are not all alike."""
+        return self.telling >= LEAST and self.error > 0
+
+    @property
+    def low(self) -> float | None:
         """Of the 95 % interval, which always holds the difference, and 0 exactly where p is 5 % or more."""
-        return self.interval(1 - LEVEL)[0]
+        return (self.interval(1 - LEVEL) or (None, None))[0]
 
     @property
-    def high(self) -> float:
+    def high(self) -> float | None:
         """Of the same."""
-        return self.interval(1 - LEVEL)[1]
+        return (self.interval(1 - LEVEL) or (None, None))[1]
 
     @property
     def significant(self) -> bool:
@@ -79,32 +89,35 @@ class Compared:
 
     @cached_property
     def p(self) -> float:
-        """Two-sided."""
+        """Two-sided; where all draws are alike (every row favours the same one), that of the exact test of signs."""
         from scipy.optimize import brentq
 
         least = 1e-12
         if not self.error:
-            return 0.0 if self.difference else 1.0
+            return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
         if abs(self.difference) >= self._reach(least):
             return least
         return float(brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
 
-    def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha."""
-        half = self._reach(alpha) if self.error else 0.0
-        return self.difference - half, self.difference + half
+    def interval(self, alpha: float) -> tuple[float, float] | None:
+        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: not measured."""
+        if not self.measured:
+            return None
+        half = self._reach(alpha)
+        return max(-self.widest, self.difference - half), min(self.widest, self.difference + half)
 
     def rows_needed(self, alpha: float) -> int | None:
         """Rows on which a difference like this would be found at alpha with 80 % power.
 
         Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
-        falls with their number. None for a difference of 0, and where more seeds are needed and no rows would do.
+        falls with their number. None for a difference of 0, where nothing was measured, and where more seeds are
+        needed and no rows would do.
         Of the true difference it is right (78 to 85 % power simulated, of 73 to 958 rows); of a difference that was
         seen once on so many rows it lies between 0.4 and 4 times that in 80 % of studies.
         """
         quantile = statistics.NormalDist().inv_cdf
         wanted = (abs(self.difference) / (quantile(1 - alpha / 2) + quantile(POWER))) ** 2 - self.of_seeds
-        return math.ceil(self.rows * self.of_rows / wanted) if self.difference and wanted > 0 else None
+        return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
     def _reach(self, p: float) -> float:
         """How far a difference by chance goes beyond with probability p."""
@@ -199,6 +212,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
         runs=len(pairs),
         rows=sum(runs[0].rows for runs in folds.values()),
         test=BOOTSTRAP if None in swapped.values() else SWAPS,
+        widest=draws.metric.range[1] - draws.metric.range[0],
     )
 
 

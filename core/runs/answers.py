@@ -57,6 +57,8 @@ class Answers:
 
 def both(first: Scores, second: Scores, metric: str) -> Both:
     """Two runs on the same rows, as a test of this metric reads them."""
+    if named(metric).whole_rows:
+        return Both(first, second, first.correct != second.correct)
     if named(metric).reads in ("probabilities", "ranking"):
         return Both(first, second, (first.probabilities != second.probabilities).any(1))
     apart = first.answers != second.answers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import statistics
 from collections import Counter
@@ -10,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.comparison import Tested, holm, judge, one_right
+from core.evaluation.comparison import Tested, holm, judge, listed, one_right
 from core.evaluation.groups import FEWEST
-from core.evaluation.intervals import LEVEL, share_interval
+from core.evaluation.intervals import closed_interval, over_runs, percentiles
 from core.evaluation.metrics import defined, left_out
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Both, Draws, Run
-from core.exceptions import InputError
-from core.metrics import USUAL, named, refuse_unknown
+from core.evaluation.yardstick import yardstick_answers
+from core.exceptions import InputError, SentiscopeError
+from core.metrics import USUAL, named, refuse_unknown, title
 from core.numbers import count
 from core.runs.answers import Answers, both, taken
+from core.runs.seen import trained_on
 from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired
 
 
@@ -33,12 +37,14 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
 
     Returns:
         `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation`
-        over seeds and `interval`), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a pair
-        `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null
-        where folds are too few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`),
-        `only_first_right`, `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null
-        where none would do); of a row of `by` also `column`, `value`, `n`, and the metric of each (`first_value`,
-        `second_value`); `notes` on other data, such as labels that were left out.
+        over seeds and `interval`, or null), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a
+        pair `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step;
+        null where rows that differ, or folds, are too few), `test`, `p`, `p_holm`, `effect` (see
+        `core.evaluation.comparison.Tested`), `only_first_right`, `only_second_right` (rows, summed over pairs of runs),
+        `rows_needed` (for 80 % power; null where none would do); of a row of `by` also `column`, `value`, `n`, and the
+        metric of each (`first_value`, `second_value`) and of TF-IDF (`baseline_value`, fitted on what the first run
+        was trained on; null where that is not known); `notes` on other data, such as labels that were left out, and
+        on values of a column on which a metric says nothing.
 
     Raises:
         InputError: no such metric or column, or the metric is not defined here.
@@ -47,14 +53,16 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
     names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
     refuse_unknown(names)
     measured = [_Measured(sides, name) for name in names]
+    baseline, notes = _baseline(sides.sides[0]) if by else ({}, ())
+    tests = family([found for column in by for each in measured for found in each.by(column, baseline=baseline)])
     return {
         "runs": [_shown(side, measured) for side in sides.sides],
         "data": sides.data,
         "split": sides.split,
         "n": sides.rows,
         "pairs": family([found for each in measured for found in each.pairs()]),
-        "by": family([found for column in by for each in measured for found in each.by(column)]),
-        "notes": list(sides.notes),
+        "by": tests,
+        "notes": [*sides.notes, *notes, *(note for each in measured for note in each.left_out())],
     }
 
 
@@ -97,6 +105,9 @@ class _Measured:
     def __init__(self, sides: Sides, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, named(name)
         self.draws = Draws(self.metric)
+        self.senseless: dict[str, dict[str, None]] = {}
+        """Column → its values on whose rows the metric says nothing, in order."""
+        self.values: dict[str, set[str]] = {}
         self.scores: dict[str, dict[Run, Scores]] = {
             side.name: {run: answers.scores(name) for run, answers in side.answers.items()} for side in sides.sides
         }
@@ -107,7 +118,9 @@ class _Measured:
         if record.task not in self.metric.tasks:
             raise InputError(f"--metric {self.name}: not defined for these runs; the nearest is {self.metric.nearest}")
         for run, scores in self.scores[first.name].items():
-            if not self._defined(scores):
+            if self._defined(scores) and not self._says(scores):
+                raise InputError(f"--metric {self.name}: all rows have one label, where it says nothing; use accuracy")
+            if not self._says(scores):
                 given = first.answers[run]
                 why = left_out(given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered)
                 reason = why.get(self.metric.name, "only of classes in an order")
@@ -115,6 +128,23 @@ class _Measured:
 
     def _defined(self, scores: Scores) -> bool:
         return self.metric.name in defined(scores, self.sides.sides[0].model.records[0].task)
+
+    def _says(self, scores: Scores) -> bool:
+        """Whether the metric is defined on these rows, and something else than an accuracy under another name."""
+        alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
+        return self._defined(scores) and not (alone and self.metric.across_classes)
+
+    def left_out(self) -> Iterator[str]:
+        """Yield a sentence for each column of which values were left out.
+
+        Raises:
+            InputError: no value is left.
+        """
+        for column, values in self.senseless.items():
+            about = "on rows of one label, or without a row of some class, it says nothing"
+            if set(values) == self.values[column]:
+                raise InputError(f"--metric {self.name} --by {column}: {about}, and all values are such; use accuracy")
+            yield f"{title(self.name)} by {column} is left out for {listed(list(values))}: {about}."
 
     def pairs(self) -> Iterator[Found]:
         """Every two models."""
@@ -126,12 +156,15 @@ class _Measured:
             }
             yield self._judged(first, second, pairs, {})
 
-    def by(self, column: str, pairs: Sequence[tuple[Side, Side]] = ()) -> Iterator[Found]:
-        """Every two models on the rows of each value of a column; values on which the metric is undefined left out."""
+    def by(
+        self, column: str, pairs: Sequence[tuple[Side, Side]] = (), baseline: Mapping[int, Answers] | None = None
+    ) -> Iterator[Found]:
+        """Every two models on the rows of each value of a column; values on which the metric says nothing left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(paired(first, second))
             places = _fold_rare({one: self._places(first, one, column) for _, one, _ in runs}, column)
-            for value in sorted({value for found in places.values() for value in found}):
+            self.values[column] = {value for found in places.values() for value in found}
+            for value in sorted(self.values[column]):
                 parts = {
                     run: both(
                         taken(first.answers[one], places[one][value]).scores(self.name),
@@ -141,11 +174,20 @@ class _Measured:
                     for run, one, other in runs
                     if value in places[one]
                 }
-                if not all(self._defined(each.first) and self._defined(each.second) for each in parts.values()):
+                if not all(self._says(each.first) and self._says(each.second) for each in parts.values()):
+                    self.senseless.setdefault(column, {})[value] = None
                     continue
                 rows = {run[1]: each.rows for run, each in parts.items()}
                 about = {"column": column, "value": value, "n": sum(rows.values())}
                 about |= {"first_value": self._mean(parts, "first"), "second_value": self._mean(parts, "second")}
+                if baseline is not None:
+                    rows_of = {run[1]: found[value] for run, found in places.items() if value in found}
+                    told = [
+                        self._of_all(taken(baseline[fold], rows_of[fold]).scores(self.name))
+                        for fold in baseline
+                        if fold in rows_of
+                    ]
+                    about["baseline_value"] = statistics.fmean(told) if told else None
                 yield self._judged(first, second, parts, about)
 
     def _places(self, side: Side, run: Run, column: str) -> dict[str, np.ndarray]:
@@ -157,8 +199,7 @@ class _Measured:
 
     def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
         """The metric of one of the two, over its runs."""
-        found = [getattr(each, side) for each in pairs.values()]
-        return statistics.fmean(float(self.metric.measure(each, np.ones((1, len(each))))[0]) for each in found)
+        return statistics.fmean(self._of_all(getattr(each, side)) for each in pairs.values())
 
     def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
         right = [one_right(each) for each in pairs.values()]
@@ -176,21 +217,40 @@ class _Measured:
             )
 
     def summary(self, side: Side) -> dict[str, Any]:
-        """The mean over runs, its deviation over seeds, and the interval of the mean over draws of the rows."""
-        scores = list(self.scores[side.name].values())
-        if self.metric.whole_rows and len(scores) == 1:
-            hits = float(scores[0].correct.sum())
-            interval = list(share_interval(hits, len(scores[0])))
-            return {"mean": hits / len(scores[0]), "deviation": None, "interval": interval}
-        found = [self.draws.of(each) for each in scores]
-        values = [value for value, _ in found]
-        drawn = np.mean([draws for _, draws in found], axis=0)
-        ends = np.nanpercentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+        """Return the mean over runs, its deviation over seeds, and its interval as Overview has it; None: nothing."""
+        scores = self.scores[side.name]
+        values = {run: self._of_all(each) for run, each in scores.items()}
+        known = {run: self._interval(each) for run, each in scores.items()}
+        ranges = {run: ends for run, ends in known.items() if ends is not None}
         return {
-            "mean": statistics.fmean(values),
-            "deviation": statistics.stdev(values) if len(values) > 1 else None,
-            "interval": [float(end) for end in ends],
+            "mean": statistics.fmean(values.values()),
+            "deviation": statistics.stdev(values.values()) if len(values) > 1 else None,
+            "interval": list(over_runs(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
         }
+
+    def _interval(self, scores: Scores) -> list[float] | None:
+        closed = closed_interval(self.metric, scores)
+        return percentiles(self.draws.of(scores)[1]) if closed is None else closed
+
+    def _of_all(self, scores: Scores) -> float:
+        """The metric of all rows."""
+        return float(self.metric.measure(scores, np.ones((1, len(scores))))[0])
+
+
+def _baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
+    """Return what TF-IDF, fitted on what a model was trained on, says of its rows, by fold; or a note why nothing."""
+    found: dict[int, Answers] = {}
+    for (_, fold), own in side.answers.items():
+        if fold not in found:
+            record = own.record
+            given = record.data_fingerprint, record.classes, own.texts, functools.partial(trained_on, record)
+            try:
+                chances = yardstick_answers(*given)
+            except SentiscopeError as error:
+                return {}, (f"TF-IDF is left out: {error}.",)
+            tuned = record.results.get("yardstick", {}).get("tuned", {})
+            found[fold] = dataclasses.replace(own, probabilities=chances, thresholds=tuned.get("thresholds"))
+    return found, ()
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:

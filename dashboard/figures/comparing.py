@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.evaluation import intervals
 from core.evaluation.comparison import METHOD, better, finding, lettered, rough, verdict
 from core.exceptions import NotAvailable
 from core.metrics import TUNED, USUAL, metrics_of, named, thresholded, title
@@ -130,7 +131,7 @@ def models_table(shape: Comparison, look: Look) -> Marks:
     marks, rows = [], []
     for place, model in enumerate(shape.models):
         known = model["metrics"][shape.metric]
-        low, high = known["interval"]
+        low, high = known["interval"] or (None, None)
         marks.append(Mark(known["mean"], low, high, colour=colour(look, place)))
         spread = "" if known["deviation"] is None else f" ± {number(known['deviation'])}"
         several = model["folds"] or model["seeds"]
@@ -143,7 +144,7 @@ def models_table(shape: Comparison, look: Look) -> Marks:
                         small=model["mixture"],
                         dot=colour(look, place),
                     ),
-                    "value": plus_minus(known["mean"], low, high),
+                    "value": number(known["mean"]) if low is None else plus_minus(known["mean"], low, high),
                     "interval": marks[-1],
                     "seeds": f"{len(several)}{spread}",
                 },
@@ -220,7 +221,7 @@ def models_frame(shape: Comparison) -> pd.DataFrame:
     rows = []
     for model in shape.models:
         known = model["metrics"][shape.metric]
-        low, high = known["interval"]
+        low, high = known["interval"] or (None, None)
         about = {"model": model["name"], "preset": f"{model['model']} {model['mixture']}".strip()}
         about |= {"runs": len(model["runs"]), "metric": shape.metric}
         rows.append({**about, "mean": known["mean"], "deviation": known["deviation"], "low": low, "high": high})
@@ -260,7 +261,7 @@ MODELS = Figure(
     note="95 % interval",
     reading="Overlapping intervals say little about a difference on the same sentences: read the pairs.",
     how=(
-        "The interval is a percentile bootstrap over the sentences, of several seeds or folds that of their mean; "
+        f"Intervals: {intervals.METHOD}. Of several seeds that of their mean, with the spread between them; "
         "behind their number stands the deviation between them."
     ),
     options=(METRIC,),

@@ -142,7 +142,7 @@ def _spread(summary: Mapping[str, Any] | None) -> str:
 def _difference(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return ""
-    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if "p" in found else ""
+    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if found.get("low") is not None else ""
     return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
 
 

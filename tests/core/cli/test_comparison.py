@@ -72,12 +72,10 @@ def test_a_person_reads_a_finding_letters_and_verdicts(asked):
 
 
 def test_other_data_are_asked_of_the_models(asked):
-    code, out, err = asked(
-        "compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "f1_macro", "--json"
-    )
+    code, out, err = asked("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss", "--json")
     assert code == 0, err
     found = json.loads(out)
-    assert (found["n"], found["split"], found["pairs"][0]["metric"]) == (40, "all", "f1_macro")
+    assert (found["n"], found["split"], found["pairs"][0]["metric"]) == (40, "all", "loss")
     assert [(row["value"], row["n"]) for row in found["by"]] == [("negated", 20), ("plain", 20)]
 
 

@@ -115,6 +115,16 @@ def test_a_pair_is_told_in_one_sentence():
     assert finding([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
 
 
+def test_every_winner_is_named():
+    """A and B beat C and D, B beats E alone."""
+    wins = [PAIR | {"first": one, "second": other} for one in "AB" for other in "CD"]
+    ties = [TIE | {"first": "A", "second": "B"}, TIE | {"first": "A", "second": "E"}]
+    assert finding([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs cannot be told apart."
+    assert finding([*wins, PAIR | {"first": "B", "second": "E"}, *ties]) == (
+        "B is better than C, D and E; A is better than C and D; 2 of 7 pairs cannot be told apart."
+    )
+
+
 def test_several_pairs_are_told_in_one_sentence():
     pairs = [PAIR, PAIR | {"second": "Z"}, TIE | {"first": "Y", "second": "Z"}]
     assert finding(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."

@@ -32,13 +32,33 @@ def test_it_sees_a_difference_that_each_interval_alone_would_hide():
     better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
     found = accuracy(both(better, worse))
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
-    assert 0 < found.difference < 0.02 and found.significant and found.low > 0
+    assert 0 < found.difference < 0.02 and found.significant and found.low is None
+    assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
 
 
 def test_of_one_classifier_with_itself_it_finds_nothing():
     one = np.arange(100) % 3 > 0
     found = accuracy(both(one, one), both(one, one))
-    assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, 0.0, 0.0, 1.0, 2)
+    assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
+
+
+@pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
+def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told):
+    first = np.arange(60) % 3 > 0
+    second = first ^ (np.arange(60) < differing)
+    found = accuracy(both(first, second))
+    assert (found.interval(0.001) is not None) == told == (found.rows_needed(0.05) is not None)
+
+
+def test_an_interval_ends_where_the_metric_does():
+    first, second = np.arange(14) < 12, np.arange(14) >= 13
+    low, high = accuracy(both(first, second)).interval(1e-4)
+    assert low < 0.7 and high == 1.0
+
+
+def test_where_every_row_favours_the_same_one_p_is_that_of_the_signs():
+    found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
+    assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
 def test_the_width_for_one_seed_is_that_of_the_differences_of_rows():
@@ -103,5 +123,6 @@ def test_where_two_procedures_are_equally_good_p_is_below_5_percent_in_5_percent
         pairs = [both(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
         compared.append(accuracy(*pairs, draws=150))
     assert agrees(sum(each.significant for each in compared), count, 0.0)
-    assert all(each.low <= each.difference <= each.high for each in compared)
-    assert all(each.significant == (not each.low <= 0 <= each.high) for each in compared)
+    measured = [each for each in compared if each.measured]
+    assert all(each.low <= each.difference <= each.high for each in measured)
+    assert all(each.significant == (not each.low <= 0 <= each.high) for each in measured)

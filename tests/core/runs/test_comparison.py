@@ -9,7 +9,9 @@ from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import f1_score
 
 from core.evaluation.comparison import verdict
+from core.evaluation.intervals import intervals, over_runs, wilson
 from core.exceptions import InputError
+from core.runs import comparison as module
 from core.runs.answers import read_answers
 from core.runs.comparison import compare
 from core.runs.sides import read_sides
@@ -66,7 +68,7 @@ def test_a_pair_has_the_fields_that_are_promised(store, three):
 
 
 def test_intervals_and_verdicts_agree(store, three):
-    for pair in compared(store, *three, metrics=["accuracy", "f1_macro", "loss"], by=["kind", "label"])["pairs"]:
+    for pair in compared(store, *three, metrics=["accuracy", "f1_macro", "loss"], by=["kind"])["pairs"]:
         low, high = pair["interval"]
         assert ("better" in verdict(pair)) == (pair["p_holm"] < 0.05) == (not low <= 0 <= high)
 
@@ -80,11 +82,85 @@ def test_other_metrics_are_bootstrapped(store, three):
     assert {pair["test"] for pair in found["pairs"]} == {"paired bootstrap"}
 
 
-def test_the_interval_of_a_model_is_that_of_its_record(store, three):
-    from core.evaluation.intervals import intervals
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "ece"])
+def test_the_interval_of_a_model_is_that_of_its_record(store, three, metric):
+    own = intervals(LABELS, right_where(GOOD, LABELS), names=[metric])[metric]
+    found = compared(store, *three, metrics=[metric])["runs"][0]["metrics"][metric]["interval"]
+    assert found == pytest.approx(own)
 
-    own = intervals(LABELS, right_where(GOOD, LABELS), names=["f1_macro"])["f1_macro"]
-    assert compared(store, *three, metrics=["f1_macro"])["runs"][0]["metrics"]["f1_macro"]["interval"] == own
+
+def test_the_interval_of_several_seeds_is_that_of_overview(store):
+    rights = [RANDOM.random(ROWS) < 0.9 for _ in range(3)]
+    for seed, right in enumerate(rights):
+        run(store, f"a{seed}", right, training__seed=seed)
+    run(store, "b", POOR, preset="differential")
+    found = compared(store, "a0", "a1", "a2", "b")["runs"][0]["metrics"]["accuracy"]["interval"]
+    values = {(seed, -1): right.mean() for seed, right in enumerate(rights)}
+    assert found == list(over_runs(values, {run: wilson(share * ROWS, ROWS) for run, share in values.items()}))
+
+
+def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(store):
+    """64 of a kind without a differing row, 30 with 3: once 0 to 0, once beyond what a difference of two F1 can be."""
+    labels = np.arange(400) % 2
+    kind = np.repeat(["none differ", "three differ", "many differ"], [64, 30, 306])
+    good, other = np.ones(400, bool), np.ones(400, bool)
+    good[:20], other[:20], other[64:67], other[94:154] = False, False, False, False
+    for name, right, preset in (("a", good, "vanilla"), ("b", other, "differential")):
+        run(store, name, right, labels=labels, rows=texts(labels, kind=kind), preset=preset)
+    found = compared(store, "a", "b", metrics=["f1_macro", "accuracy"], by=["kind"])["by"]
+    told = {(row["metric"], row["value"]): row for row in found}
+    for value in ("none differ", "three differ"):
+        row = told["f1_macro", value]
+        assert (row["interval"], row["rows_needed"]) == (None, None)
+        assert verdict(row) == "cannot be told apart"
+    low, high = told["f1_macro", "many differ"]["interval"]
+    assert 0 < low < told["f1_macro", "many differ"]["difference"] < high <= 1
+    low, high = told["accuracy", "none differ"]["interval"]
+    assert low < -0.05 and high > 0.05, "what McNemar and Tango say of 64 rows on which both are equally right"
+
+
+def test_seeds_that_are_never_right_are_not_the_same(store):
+    for name, preset in (("a", "vanilla"), ("b", "differential")):
+        for seed in range(3):
+            run(store, f"{name}{seed}", np.where(LABELS == 0, GOOD, False), preset=preset, training__seed=seed)
+    found = compared(store, *(f"{name}{seed}" for name in "ab" for seed in range(3)), by=["label"])["by"]
+    assert [(row["difference"], row["interval"], verdict(row)) for row in found] == [
+        (0, None, "cannot be told apart")
+    ] * 2
+
+
+def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
+    with pytest.raises(InputError, match=r"--metric f1_macro --by label: on rows of one label, .* use accuracy"):
+        compared(store, *three, metrics=["f1_macro"], by=["label"])
+    kind = np.where(LABELS == 1, "all good", np.where(np.arange(ROWS) < 50, "all bad", "mixed"))
+    kind[100:110] = "mixed"
+    for name, right, preset in (("x", GOOD, "vanilla"), ("y", POOR, "differential")):
+        run(store, name, right, rows=texts(LABELS, kind=kind), preset=preset)
+    found = compared(store, "x", "y", metrics=["f1_macro"], by=["kind"])
+    assert [row["value"] for row in found["by"]] == ["mixed"]
+    assert found["notes"][-1].startswith("F1, macro by kind is left out for all bad and all good: on rows of one label")
+
+
+def test_rows_of_one_label_alone_are_refused(store):
+    labels = np.zeros(40, int)
+    for name, preset in (("a", "vanilla"), ("b", "differential")):
+        run(store, name, RANDOM.random(40) < 0.8, labels=labels, preset=preset)
+    with pytest.raises(InputError, match="--metric f1_macro: all rows have one label"):
+        compared(store, "a", "b", metrics=["f1_macro"])
+
+
+def test_each_value_has_the_metric_of_tfidf(store, three, monkeypatch):
+    fair = right_where(FAIR, LABELS)
+    monkeypatch.setattr(module, "yardstick_answers", lambda fingerprint, classes, texts, dataset: fair)
+    found = compared(store, "good", "poor", by=["kind"])["by"]
+    short = np.arange(ROWS) % 4 == 0
+    assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
+
+
+def test_where_tfidf_cannot_be_fitted_a_note_says_why(store, three):
+    found = compared(store, "good", "poor", by=["kind"])
+    assert {row["baseline_value"] for row in found["by"]} == {None}
+    assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
 
 
 def test_each_value_of_a_column_is_a_family_of_its_own(store, three):

@@ -78,7 +78,7 @@ def test_a_tie_looks_like_a_tie_and_its_interval_holds_0(source):
     for pair, (name, mark) in zip(shape.pairs, marks_of(pairs_table(shape, LOOK)).items(), strict=True):
         assert isinstance(mark, Mark) and mark.tie == (not better(pair)) == (mark.low <= 0 <= mark.high), name
     assert [row.id for row in pairs_table(shape, LOOK).rows] == ["A-B", "A-C", "B-C"]
-    assert shape.told == "good is better than poor; 1 of 3 pairs cannot be told apart."
+    assert shape.told == "good and fair are better than poor; 1 of 3 pairs cannot be told apart."
     assert shape.closest.startswith("good and fair: ") and "would be needed" in shape.closest
 
 
