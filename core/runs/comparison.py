@@ -53,7 +53,7 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
     names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
     refuse_unknown(names)
     measured = [_Measured(sides, name) for name in names]
-    baseline, notes = _baseline(sides.sides[0]) if by else ({}, ())
+    baseline, notes = _predict_baseline(sides.sides[0]) if by else ({}, ())
     tests = family([found for column in by for each in measured for found in each.by(column, baseline=baseline)])
     return {
         "runs": [_shown(side, measured) for side in sides.sides],
@@ -62,7 +62,7 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         "n": sides.rows,
         "pairs": family([found for each in measured for found in each.pairs()]),
         "by": tests,
-        "notes": [*sides.notes, *notes, *(note for each in measured for note in each.left_out())],
+        "notes": [*sides.notes, *notes, *(note for each in measured for note in each.describe_left_out())],
     }
 
 
@@ -105,7 +105,7 @@ class _Measured:
     def __init__(self, sides: Sides, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, named(name)
         self.draws = Draws(self.metric)
-        self.senseless: dict[str, dict[str, None]] = {}
+        self.unmeasurable: dict[str, dict[str, None]] = {}
         """Column → its values on whose rows the metric says nothing, in order."""
         self.values: dict[str, set[str]] = {}
         self.scores: dict[str, dict[Run, Scores]] = {
@@ -118,9 +118,9 @@ class _Measured:
         if record.task not in self.metric.tasks:
             raise InputError(f"--metric {self.name}: not defined for these runs; the nearest is {self.metric.nearest}")
         for run, scores in self.scores[first.name].items():
-            if self._defined(scores) and not self._says(scores):
+            if self._defined(scores) and not self._is_measurable(scores):
                 raise InputError(f"--metric {self.name}: all rows have one label, where it says nothing; use accuracy")
-            if not self._says(scores):
+            if not self._is_measurable(scores):
                 given = first.answers[run]
                 why = left_out(given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered)
                 reason = why.get(self.metric.name, "only of classes in an order")
@@ -129,18 +129,18 @@ class _Measured:
     def _defined(self, scores: Scores) -> bool:
         return self.metric.name in defined(scores, self.sides.sides[0].model.records[0].task)
 
-    def _says(self, scores: Scores) -> bool:
+    def _is_measurable(self, scores: Scores) -> bool:
         """Whether the metric is defined on these rows, and something else than an accuracy under another name."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
         return self._defined(scores) and not (alone and self.metric.across_classes)
 
-    def left_out(self) -> Iterator[str]:
+    def describe_left_out(self) -> Iterator[str]:
         """Yield a sentence for each column of which values were left out.
 
         Raises:
             InputError: no value is left.
         """
-        for column, values in self.senseless.items():
+        for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
                 raise InputError(f"--metric {self.name} --by {column}: {about}, and all values are such; use accuracy")
@@ -174,8 +174,10 @@ class _Measured:
                     for run, one, other in runs
                     if value in places[one]
                 }
-                if not all(self._says(each.first) and self._says(each.second) for each in parts.values()):
-                    self.senseless.setdefault(column, {})[value] = None
+                if not all(
+                    self._is_measurable(each.first) and self._is_measurable(each.second) for each in parts.values()
+                ):
+                    self.unmeasurable.setdefault(column, {})[value] = None
                     continue
                 rows = {run[1]: each.rows for run, each in parts.items()}
                 about = {"column": column, "value": value, "n": sum(rows.values())}
@@ -183,7 +185,7 @@ class _Measured:
                 if baseline is not None:
                     rows_of = {run[1]: found[value] for run, found in places.items() if value in found}
                     told = [
-                        self._of_all(taken(baseline[fold], rows_of[fold]).scores(self.name))
+                        self._measure(taken(baseline[fold], rows_of[fold]).scores(self.name))
                         for fold in baseline
                         if fold in rows_of
                     ]
@@ -199,7 +201,7 @@ class _Measured:
 
     def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
         """The metric of one of the two, over its runs."""
-        return statistics.fmean(self._of_all(getattr(each, side)) for each in pairs.values())
+        return statistics.fmean(self._measure(getattr(each, side)) for each in pairs.values())
 
     def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
         right = [one_right(each) for each in pairs.values()]
@@ -219,7 +221,7 @@ class _Measured:
     def summary(self, side: Side) -> dict[str, Any]:
         """Return the mean over runs, its deviation over seeds, and its interval as Overview has it; None: nothing."""
         scores = self.scores[side.name]
-        values = {run: self._of_all(each) for run, each in scores.items()}
+        values = {run: self._measure(each) for run, each in scores.items()}
         known = {run: self._interval(each) for run, each in scores.items()}
         ranges = {run: ends for run, ends in known.items() if ends is not None}
         return {
@@ -232,12 +234,12 @@ class _Measured:
         closed = closed_interval(self.metric, scores)
         return percentiles(self.draws.of(scores)[1]) if closed is None else closed
 
-    def _of_all(self, scores: Scores) -> float:
-        """The metric of all rows."""
+    def _measure(self, scores: Scores) -> float:
+        """Return the metric of all rows."""
         return float(self.metric.measure(scores, np.ones((1, len(scores))))[0])
 
 
-def _baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
+def _predict_baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
     """Return what TF-IDF, fitted on what a model was trained on, says of its rows, by fold; or a note why nothing."""
     found: dict[int, Answers] = {}
     for (_, fold), own in side.answers.items():
