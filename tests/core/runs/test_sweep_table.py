@@ -99,22 +99,26 @@ def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
 
 @pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
 def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
-    rows = table(store, made({"vanilla": 2, "bilstm": 9}, seeds=seeds), baseline="vanilla", metrics=["accuracy", "ece"])
+    rows = table(
+        store, made({"vanilla": 2, "bilstm": 14}, seeds=seeds), baseline="vanilla", metrics=["accuracy", "ece"]
+    )
     tested = [
         each for row in rows["rows"] for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()
     ]
     assert len(tested) == 4  # both cells against TF-IDF in accuracy, one cell against the other in both metrics
-    for each in tested:
+    with_interval = [each for each in tested if each["low"] is not None]
+    assert len(with_interval) >= 3  # one pair may differ on fewer than ten rows
+    for each in with_interval:
         assert each["low"] <= each["difference"] <= each["high"]
         assert each["significant"] == (each["p"] < 0.05) == (not each["low"] <= 0 <= each["high"])
 
 
 def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
-    base, better = table(store, made({"vanilla": 10, "bilstm": 4}), baseline="vanilla")["rows"]
+    base, better = table(store, made({"vanilla": 16, "bilstm": 4}), baseline="vanilla")["rows"]
     assert base["versus_baseline"] == {}
     found = better["versus_baseline"]["accuracy"]
-    assert found["difference"] == pytest.approx(6 / 40) and found["significant"]
-    assert 0 < found["low"] < 6 / 40 < found["high"] < 0.4
+    assert found["difference"] == pytest.approx(12 / 40) and found["significant"]
+    assert 0 < found["low"] < 12 / 40 < found["high"] < 0.55
 
 
 def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
