@@ -41,7 +41,7 @@ class Asked:
     def words(self) -> list[str]:
         """The command line; -P keeps a folder `core` of the working directory out of the way."""
         given = {"--data": self.data, "--split": self.split, "--by": self.by, "--against": self.against}
-        given["--limit-test"] = str(self.limit_test or "")
+        given["--limit"] = str(self.limit_test or "")
         words = [word for name, value in given.items() if value for word in (name, value)]
         words += [word for old, new in self.rename.items() for word in ("--map", f"{old}={new}")]
         words += [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]

@@ -22,6 +22,7 @@ from core.cli.failures import errors, slices
 from core.cli.inside import distance, explain, figures, flip, inspect, patch, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
+from core.cli.options import Command
 from core.cli.prediction import predict
 from core.cli.printing import err, say
 from core.cli.reporting import report
@@ -60,7 +61,7 @@ for command in (
     dashboard,
     doctor,
 ):
-    app.command()(command)
+    app.command(cls=Command)(command)
 for noun, group in (
     ("backbones", backbones.app),
     ("codes", codes.app),

@@ -10,6 +10,7 @@ import typer
 
 from core import verbs
 from core.cells import decimals
+from core.cli.options import Command
 from core.cli.printing import Json, Run, emit, say, tabulate
 from core.data.findings import plural
 from core.failures.names import has_name, known_as
@@ -56,11 +57,11 @@ def codes_add(
     emit(verbs.codes_add(run, code, **given, author=author), as_json, _show_code)
 
 
-@app.command("edit")
+@app.command("edit", cls=Command)
 def codes_edit(
     run: Run,
     code: Name,
-    to: Annotated[str, typer.Option(help="Another name.")] = "",
+    name: Annotated[str, typer.Option(help="Another name.")] = "",
     definition: Definition = None,
     example: Example = None,
     place: Place = None,
@@ -68,7 +69,7 @@ def codes_edit(
     as_json: Json = False,
 ) -> None:
     """Another name, definition, example or digit of a code."""
-    given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
+    given: dict[str, Any] = {"to": name, "definition": definition, "example": example, "place": place, "author": author}
     emit(verbs.codes_edit(run, code, **given), as_json, _show_code)
 
 

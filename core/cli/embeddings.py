@@ -21,13 +21,13 @@ def project(
     split: Annotated[str, typer.Option(help="Whose embeddings; the splits that the run was evaluated on.")] = "test",
     method: Annotated[str, typer.Option(help="tsne, umap or pca.")] = "tsne",
     dimensions: Annotated[int, typer.Option(help="2 or 3.")] = 2,
-    rows: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
+    limit: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
     seed: Annotated[int, typer.Option(help="Of the sample and of the map.")] = 0,
     space: Annotated[str, typer.Option(help=SPACES)] = "",
     as_json: Json = False,
 ) -> None:
     """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
-    given: dict[str, Any] = {"rows": rows, "seed": seed, "space": space, "on_progress": teller()}
+    given: dict[str, Any] = {"rows": limit, "seed": seed, "space": space, "on_progress": teller()}
     made = verbs.project(run, split=split, method=method, dimensions=dimensions, **given)
     emit(made, as_json, _show_map)
 

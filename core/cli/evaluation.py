@@ -41,14 +41,14 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         ),
     ] = None,
     against: Annotated[str, typer.Option(metavar="RUN", help="Another run, compared on the same rows.")] = "",
-    limit_test: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
     passage: Passage = 0,
     settings: Set = None,
     as_json: Json = False,
 ) -> None:
     """Metrics of a run with intervals, on its own test split or on any labelled data."""
     given: dict[str, Any] = {"data": data, "split": split, "rename": pairs(rename or [], RENAMED), "by": by}
-    given |= {"cost": _ratios(cost or []), "against": against, "limit_test": limit_test, "passage": passage}
+    given |= {"cost": _ratios(cost or []), "against": against, "limit_test": limit, "passage": passage}
     given |= {"settings": parse_settings(settings or []), "on_progress": _tell}
     emit(verbs.evaluate(run, **given), as_json, _show_evaluation)
 
@@ -117,17 +117,22 @@ def _show_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _show_metrics(result: dict[str, Any]) -> None:
-    """Each metric with its interval; TF-IDF's, and where rows were seen in training those without them, beside it."""
-    unseen = result["unseen"]
-    aside = f"without rows seen in training, n = {count(unseen['n'])}" if unseen else ""
+    """Show each metric with its interval and TF-IDF's, then, where rows were seen in training, those without them."""
     rows, yardsticks = [], {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     for name, value in result["metrics"].items():
         row = {"metric": name, "value": decimals(value), "95 % interval": _interval(result, name)}
         row |= {model: decimals(found["metrics"].get(name)) for model, found in yardsticks.items()}
-        if unseen:
-            row[aside] = f"{decimals(unseen['metrics'].get(name))} {_interval(unseen, name)}"
         rows.append(row)
-    tabulate(rows, ("metric", "value", "95 % interval", *yardsticks, *([aside] if aside else [])))
+    tabulate(rows, ("metric", "value", "95 % interval", *yardsticks))
+    if unseen := result["unseen"]:
+        say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
+        tabulate(
+            [
+                {"metric": name, "value": decimals(value), "95 % interval": _interval(unseen, name)}
+                for name, value in unseen["metrics"].items()
+            ],
+            ("metric", "value", "95 % interval"),
+        )
 
 
 def _show_reasons(left_out: dict[str, str]) -> None:

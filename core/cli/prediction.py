@@ -23,7 +23,7 @@ def predict(
     run: Run,
     texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="Texts to classify.")] = None,
     pair: Pair = None,
-    file: Annotated[
+    data: Annotated[
         Path | None, typer.Option(help="A text per line (.txt), or a table: CSV, TSV, JSON Lines, XLSX, Parquet.")
     ] = None,
     to: Annotated[
@@ -37,7 +37,7 @@ def predict(
 ) -> None:
     """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
     chosen = parse_settings(settings or [])
-    given: dict[str, Any] = {"pair": pair, "file": file, "to": to, "settings": chosen, "edit": edit, "passage": passage}
+    given: dict[str, Any] = {"pair": pair, "file": data, "to": to, "settings": chosen, "edit": edit, "passage": passage}
     found = verbs.predict(run, texts or [], **given, on_progress=teller())
     emit(found, as_json, _show_predictions)
 

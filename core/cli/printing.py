@@ -24,6 +24,8 @@ from core.text.pair import joined
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 
 
+UNBROKEN = 20
+"""Characters of a cell, such as an interval, that stays on one line where there is room."""
 UNBOUND = 100_000
 """Columns of a terminal on which everything fits."""
 
@@ -92,25 +94,26 @@ def teller() -> Callable[[str, float | None], None]:
 def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "run") -> None:
     """Rows by column name; lists with commas, what is not there as nothing.
 
-    Nothing is cut short and no word is broken while there is room: what is too long for its column goes on below, and
-    where the words of a row do not fit beside each other, each row is a paragraph that begins with its column `whole`.
+    Nothing is cut short and no word is broken: what is too long for its column goes on below, and
+    where the words of a row do not fit beside each other, each row is a paragraph that begins with its column `whole`,
+    or with the first.
     """
     cells = [[_cell(row.get(column, "")) for column in columns] for row in rows]
-    cells = [[_cell(row.get(column, "")) for column in columns] for row in rows]
-    table = _table(cells, columns, whole, words_whole=True)
-    if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
-        out.print(table)
-    elif whole in columns:
-        _paragraphs(cells, columns, columns.index(whole))
-    else:
-        out.print(_table(cells, columns, whole, words_whole=False))
+    for unbroken in (UNBROKEN, 0):
+        table = _table(cells, columns, whole, unbroken)
+        if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
+            out.print(table)
+            return
+    _paragraphs(cells, columns, columns.index(whole) if whole in columns else 0)
 
 
-def _table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, *, words_whole: bool) -> Table:
+def _table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for place, column in enumerate(columns):
-        words = [word for text in (visible(column), *(row[place] for row in cells)) for word in text.split()]
-        least = max(map(cell_len, words), default=0) if words_whole else None
+        texts = [row[place] for row in cells]
+        words = [word for text in (visible(column), *texts) for word in text.split()]
+        parts = [*words, *(text for text in texts if cell_len(text) <= unbroken)]
+        least = max(map(cell_len, parts), default=0)
         table.add_column(visible(column), no_wrap=column == whole, overflow="fold", min_width=least)
     for row in cells:
         table.add_row(*row)

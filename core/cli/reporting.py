@@ -22,15 +22,13 @@ def report(
         ),
     ] = "",
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Default: sentiscope-report-RUN.html, here.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Default: sentiscope-report-RUN.html, here.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write a run, a comparison or a coded session as one HTML file that opens without a network."""
     run, *against = runs
     given: dict[str, Any] = {"against": against, "codes": codes, "split": split, "on_progress": teller()}
-    emit(verbs.report(run, output or "", **given), as_json, _show)
+    emit(verbs.report(run, to or "", **given), as_json, _show)
 
 
 def _show(result: dict[str, Any]) -> None:

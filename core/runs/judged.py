@@ -166,7 +166,7 @@ def predictions_of(loaded: LoadedRun, given: Judged) -> Predictions:
 def command(run: str, wanted: Wanted) -> str:
     """What a person types to have a run measured on this."""
     words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
-    numbers = (("--limit-test", wanted.limit), ("--passage", wanted.passage))
+    numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
     for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
         words += [name, str(value)] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]

@@ -85,7 +85,7 @@ def predict(
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
         return predicted(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
-        raise InputError("give texts or --file, not both")
+        raise InputError("give texts or --data, not both")
     if file is not None and edit:
         raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
     if pair is not None and len(texts) != 1:
@@ -95,10 +95,10 @@ def predict(
     if edit and passage:
         raise InputError("--edit goes with texts that are read as a whole: leave --passage out")
     if file is None and (to is not None or settings):
-        raise InputError(f"{'--to' if to else '--set'} belongs to --file")
+        raise InputError(f"{'--to' if to else '--set'} belongs to --data")
     if file is None:
         if not texts:
-            raise InputError("nothing to predict: give at least one text, or --file")
+            raise InputError("nothing to predict: give at least one text, or --data")
         loaded = load_run(store, run)
         texts = [paired(loaded.record, text, pair) for text in texts]
         found = _by_passage(loaded, texts, passage) if passage else _listed(loaded, texts, _edited(loaded, texts, edit))

@@ -67,12 +67,12 @@ def predicted(
 
     _refuse(run, of_texts)
     if file is not None and texts:
-        raise InputError("give texts or --file, not both")
+        raise InputError("give texts or --data, not both")
     if to is not None:
         _check_target(to)
     texts = [text for text in (_lines(file) if file else texts) if text.strip()]
     if not texts:
-        raise InputError("nothing to predict: give at least one text, or --file")
+        raise InputError("nothing to predict: give at least one text, or --data")
     loaded = load_run(store, run, tags=True)
     found = tag_texts(loaded.model, loaded.tokenizer, texts, loaded.record.classes)
     known = {"run": run, "task": "tokens", "edit": ""}
@@ -113,7 +113,7 @@ def _lines(file: Path) -> list[str]:
 
     path = resolve(str(file))
     if path.suffix.lower() not in (".txt", ""):
-        raise InputError(f"--file {file}: words are tagged in a text per line (.txt)")
+        raise InputError(f"--data {file}: words are tagged in a text per line (.txt)")
     return decode(limits.read_bytes(path), "", file=path.name).text.splitlines()
 
 

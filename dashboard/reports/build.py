@@ -69,11 +69,11 @@ def report(
     names = list(dict.fromkeys(runs))
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
-        raise InputError(f"--output {str(file)!r:.200}: it is there already; name another file, or remove it first")
+        raise InputError(f"--to {str(file)!r:.200}: it is there already; name another file, or remove it first")
     if not file.expanduser().absolute().parent.is_dir():  # before anything is drawn
-        raise InputError(f"--output {str(file)!r:.200}: cannot be written: there is no such folder")
+        raise InputError(f"--to {str(file)!r:.200}: cannot be written: there is no such folder")
     made = build(names, codes=codes, split=split, store=store, on_progress=on_progress)
-    write_named("--output", file, made.markup)
+    write_named("--to", file, made.markup)
     return {"file": str(file), **made.about}
 
 

@@ -119,7 +119,7 @@ def test_the_command_is_the_one_a_person_types():
     )
     assert asked.words[5:] == [
         *("first", "--json", "--data", "a.csv", "--split", "all", "--by", "source", "--against", "other"),
-        *("--limit-test", "5", "--map", "neg=negative", "--map", "-1=", "--set", "data.text=t"),
+        *("--limit", "5", "--map", "neg=negative", "--map", "-1=", "--set", "data.text=t"),
     ]
 
 

@@ -136,7 +136,7 @@ def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trai
     truth = [line.rsplit(",", 1)[1] for line in lines]
     (place / "texts.jsonl").write_text("\n".join(json.dumps({"text": line.rsplit(",", 1)[0]}) for line in lines))
     predicted = [
-        each["label"] for each in load(cli("predict", "first", "--file", "texts.jsonl", "--json"))["predictions"]
+        each["label"] for each in load(cli("predict", "first", "--data", "texts.jsonl", "--json"))["predictions"]
     ]
     assert shown["n"] == 120 and shown["split"] == "all"
     assert shown["metrics"]["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
@@ -159,7 +159,7 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     code, out, _ = cli(*both)
     assert code == 0 and "predicted negative" in out and "without rows seen in training" in out
     assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
-    limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit-test", 10, "--json"))
+    limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit", 10, "--json"))
     assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
 
 
@@ -185,7 +185,7 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert [shown["predictions"][i]["label"] for i in (0, 2)] == ["positive", "negative"]
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
-    assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+    assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
@@ -201,7 +201,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     _, *lines = cli("predict", "first", "so good so bad", "good", "--passage", "2")[1].splitlines()
     assert [line.split()[0] for line in lines] == ["row", "0", "0.0", "0.1", "1"], "below what it says of unknown words"
     (place / "lines.txt").write_text("so good so bad\ngood\n")
-    asked = ("predict", "first", "--file", "lines.txt", "--passage", "2")
+    asked = ("predict", "first", "--data", "lines.txt", "--passage", "2")
     assert load(cli(*asked, "--json"))["predictions"] == said
     cli(*asked, "--to", "said.csv")
     chances = [each["probabilities"]["positive"] for each in said]
@@ -229,14 +229,14 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
     rows[1]["review"] += " unheard"
     pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
-    listed = load(cli("predict", "first", "--file", "mine.csv", "--json"))
+    listed = load(cli("predict", "first", "--data", "mine.csv", "--json"))
     assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
         r["review"] for r in rows
     ]
-    code, out, _ = cli("predict", "first", "--file", "mine.csv", "--to", "said.csv")
+    code, out, _ = cli("predict", "first", "--data", "mine.csv", "--to", "said.csv")
     assert code == 0 and "6 texts of the column 'review' classified into said.csv" in out
     for name in ("out.csv", "out.jsonl", "out.parquet"):
-        code, out, err = cli("predict", "first", "--file", "mine.csv", "--to", name, "--json")
+        code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         assert code == 0, err
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
         assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
@@ -256,15 +256,15 @@ def jsonl(path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--file", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
-        (["--file", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
-        (["--file", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
-        (["--file", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
-        (["--file", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
-        (["--file", "none.csv", "--to", "none-out.csv"], "none.csv"),
-        (["--file", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
-        (["so good", "--to", "none-out.csv"], "--to belongs to --file"),
-        (["so good", "--set", "data.text=x"], "--set belongs to --file"),
+        (["--data", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
+        (["--data", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
+        (["--data", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
+        (["--data", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
+        (["--data", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
+        (["--data", "none.csv", "--to", "none-out.csv"], "none.csv"),
+        (["--data", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
+        (["so good", "--to", "none-out.csv"], "--to belongs to --data"),
+        (["so good", "--set", "data.text=x"], "--set belongs to --data"),
     ],
 )
 def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
@@ -282,7 +282,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     for rows in (20_000, 120_000):
         path = place / f"{rows}.csv"
         path.write_text("id,review,stars\n" + "".join(f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows)))
-        words = ["predict", "first", "--file", path.name, "--to", "many.csv"]
+        words = ["predict", "first", "--data", path.name, "--to", "many.csv"]
         environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
         command = [sys.executable, "-m", "core.cli", *words]
         silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -300,7 +300,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
 
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
     (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
-    shown = load(cli("predict", "first", "--file", "breaks.txt", "--json"))
+    shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
     assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 

@@ -96,3 +96,20 @@ def test_no_word_is_broken_while_there_is_room(monkeypatch):
     row = {"run": "a-name-of-twenty-one-", "model": "bilstm", "reason": "stopped by hand"}
     printing.tabulate([row], tuple(row))
     assert narrow.file.getvalue().split() == ["run", "model", "reason", row["run"], "bilstm", "stopped", "by", "hand"]
+
+
+def test_without_a_column_of_runs_the_first_one_begins_the_paragraphs_and_no_word_is_cut(monkeypatch):
+    narrow = Console(width=30, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"metric": "precision_weighted", "value": "0.912", "tfidf-logreg-chars": "0.875"}
+    printing.tabulate([row], tuple(row))
+    shown = narrow.file.getvalue().split()
+    assert shown == ["precision_weighted", "value", "0.912", "·", "tfidf-logreg-chars", "0.875"]
+
+
+def test_an_interval_stays_on_one_line_where_other_columns_can_give_way(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"metric": "accuracy", "interval": "0.712 to 0.833", "note": "a sentence that may well go on below"}
+    printing.tabulate([row], tuple(row))
+    assert "0.712 to 0.833" in narrow.file.getvalue()

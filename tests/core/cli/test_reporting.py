@@ -22,7 +22,7 @@ def place(tmp_path_factory):
 @pytest.mark.slow
 def test_it_is_one_object_on_stdout_and_a_file(cli, tmp_path):
     file = tmp_path / "one.html"
-    code, out, err = cli("report", "one", "--output", str(file), "--json")
+    code, out, err = cli("report", "one", "--to", str(file), "--json")
     assert code == 0, err
     said = json.loads(out)
     assert said["file"] == str(file) and said["bytes"] == file.stat().st_size
@@ -37,7 +37,7 @@ def test_it_is_one_object_on_stdout_and_a_file(cli, tmp_path):
         (("gone",), "gone"),
         (("one", "--split", "dev"), "no predictions of a split 'dev'"),
         (("one", "--codes", "nobody"), "--codes 'nobody'"),
-        (("one", "--output", "/no/such/folder/one.html"), "no such folder"),
+        (("one", "--to", "/no/such/folder/one.html"), "no such folder"),
     ],
 )
 def test_wrong_input_is_answered_with_a_sentence(cli, words, said):

@@ -76,7 +76,7 @@ def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
     with pytest.raises(Unmatched) as raised:
         given(["pos", "-1", "meh"], limit=2)
     file = tmp_path / "other.csv"
-    start = f"sentiscope evaluate mine --data {file} --limit-test 2 --map"
+    start = f"sentiscope evaluate mine --data {file} --limit 2 --map"
     assert f"{start} -1= --map meh= --map pos=positive or say" in str(raised.value)
     assert str(raised.value).endswith(f"{start} -1=negative --map meh= --map pos=positive")
 

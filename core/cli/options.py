@@ -1,0 +1,27 @@
+"""Old names of options: each thing has one name on all commands, and what people typed before goes on working."""
+
+from __future__ import annotations
+
+import click
+from typer.core import TyperCommand
+
+OLD_NAMES = {
+    "evaluate": {"--limit-test": "--limit"},
+    "project": {"--rows": "--limit"},
+    "predict": {"--file": "--data"},
+    "report": {"--output": "--to"},
+    "edit": {"--to": "--name"},
+}
+"""Command → old name of an option → its name now. No help shows the old ones."""
+
+
+class Command(TyperCommand):
+    """A command that also understands the old names of its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Replace old names, up to a `--` behind which everything is an argument."""
+        names = OLD_NAMES.get(self.name or "", {})
+        end = args.index("--") if "--" in args else len(args)
+        cut = [each.partition("=") for each in args[:end]]
+        renamed = [names.get(name, name) + equals + value for name, equals, value in cut]
+        return super().parse_args(ctx, renamed + args[end:])
