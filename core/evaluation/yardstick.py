@@ -21,8 +21,7 @@ import pandas as pd
 import torch
 
 from core import stored
-from core.atomic import write_bytes, write_text
-from core.cache import cache_folder
+from core.cache import cache_folder, keep_files, mark_used
 from core.config import compose
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
 from core.evaluation import multilabel
@@ -30,7 +29,7 @@ from core.evaluation.kept import VERSION, KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
 from core.evaluation.scores import HALF
-from core.exceptions import NotAvailable, RunDamaged, StorageError
+from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
 from core.metrics import METRICS
 from core.models.linear import BagOfNgrams, BagOfPairs
@@ -88,9 +87,15 @@ def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
     """
     if dataset.task == "tokens":
         raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
-    path = _path(dataset.fingerprint, dataset.classes, model)
-    known = _read(path)
-    return _measured(dataset, model)[0] if known is None else known
+    return kept_yardstick(dataset.fingerprint, dataset.classes, lambda: dataset, model)
+
+
+def kept_yardstick(
+    fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
+) -> dict[str, Any]:
+    """Return what `yardstick` does, without the data set where it is kept; arguments as of `yardstick_says`."""
+    known = _read(_path(fingerprint, classes, model))
+    return _measured(dataset(), model)[0] if known is None else known
 
 
 def yardstick_says(
@@ -153,7 +158,9 @@ def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
     kept = path.with_suffix(".npz")
     try:
         with np.load(kept, allow_pickle=False) as arrays:
-            return read(arrays)
+            found = read(arrays)
+        mark_used(kept)
+        return found
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, RunDamaged) as error:
@@ -188,12 +195,7 @@ def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, n
     path, stream = _path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
     arrays = {_array(name): found.astype(np.float32) for name, found in said.items()} | _stored(fitted)
     np.savez_compressed(stream, **arrays)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path.with_suffix(".npz"), stream.getvalue())
-        write_text(path, json.dumps(result))
-    except (OSError, StorageError) as error:
-        log.warning("the yardstick is not kept: %s", error)
+    keep_files([(path.with_suffix(".npz"), stream.getvalue()), (path, json.dumps(result).encode())], "yardstick")
     return result, said, fitted
 
 

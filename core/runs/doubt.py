@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from core.data.findings import plural
-from core.data.table import TRAIN, Dataset
 from core.numbers import whole_percent
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
+from core.runs.seen import Learned
 from core.settings import LARGEST_SEED
 from core.text.nonsense import nonsense
-from core.training.temperature import class_prior
 
 TEXTS = 500
 NEAR = 0.10
@@ -23,7 +22,7 @@ SEED = LARGEST_SEED + 1
 """That of no training, so that its made-up texts are others."""
 
 
-def doubt(loaded: LoadedRun, texts: Sequence[str], trained: Dataset | str) -> dict[str, Any]:
+def doubt(loaded: LoadedRun, texts: Sequence[str], trained: Learned | str) -> dict[str, Any]:
     """How many made-up texts of unknown words are answered with the class prior, give or take `NEAR`.
 
     Args:
@@ -53,11 +52,11 @@ def doubt(loaded: LoadedRun, texts: Sequence[str], trained: Dataset | str) -> di
     }
 
 
-def _prior(record: RunRecord, trained: Dataset | str) -> Sequence[float] | None:
+def _prior(record: RunRecord, trained: Learned | str) -> Sequence[float] | None:
     """What doubt is for a run: where classes weigh the same, every class alike; None: it is not known."""
     classes = len(record.classes)
     if record.scaling.prior:
         return record.scaling.prior
     if record.config.training.class_weights == "balanced":
         return [0.5 if record.task == "multi" else 1 / classes] * classes
-    return None if isinstance(trained, str) else class_prior(trained.targets(TRAIN), classes)
+    return None if isinstance(trained, str) else trained.prior

@@ -9,14 +9,14 @@ import numpy as np
 
 from core.data.findings import plural
 from core.data.lineage import find_learned
-from core.data.table import Dataset, Task, targets
+from core.data.table import Task, targets
 from core.evaluation import metrics, mix, multilabel
 from core.evaluation.comparison import listed
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
-from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
+from core.evaluation.yardstick import YARDSTICKS, kept_yardstick, yardstick_answers
 from core.exceptions import NotAvailable, SentiscopeError
 from core.interpret.unknown import mostly_unknown
 from core.metrics import METRICS
@@ -64,7 +64,7 @@ def report(
     said = predictions_of(loaded, given)
     found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
-    trained, reading = _trained_on(record), seen.read(loaded.tokenizer, rows["text"].tolist())
+    trained, reading = _find_learned(loaded), seen.read(loaded.tokenizer, rows["text"].tolist())
     known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
@@ -134,12 +134,15 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     if alike := [METRICS[name].title_for(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
         found.append(f"No interval of {listed(alike)}: every resample of these rows gives the same number.")
     if seen_before["rows"] is None:
-        found.append(f"It is not known which rows the run was trained on: {seen_before['left_out']}.")
+        unknown = "It is not known which rows the run was trained on, and there is no TF-IDF to compare with"
+        found.append(f"{unknown}: {seen_before['left_out']}.")
     elif seen_before["rows"]:
         rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
         is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
         who = ", or a run that it started from or learned from," if seen_before["ancestors"] else ""
         found.append(f"{rows} {is_read} that the run{who} was trained on.{_without(measured['unseen'], measured)}")
+    if seen_before["rows"] is not None and (why := measured["yardsticks"].get("left_out")):
+        found.append(f"There is no TF-IDF to compare with: {why}.")
     if seen_before["unknown"]:
         names = ", ".join(f"'{name}'" for name in seen_before["unknown"])
         found.append(f"It is not known what {names} learned from: texts of these rows may be among it.")
@@ -148,7 +151,11 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
         is_longer = "is" if cut["rows"] == 1 else "are"
         if cut["passages"]:
             is_longer = "has a passage" if cut["rows"] == 1 else "have passages"
-        found.append(f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.")
+        way = "A smaller --passage" if cut["passages"] else "--passage WORDS"
+        whole = f" {way} reads them whole, part by part." if cut["in_passages"] else ""
+        found.append(
+            f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.{whole}"
+        )
     if unknown := measured["unknown_words"]["rows"]:
         rows = f"{plural(unknown, 'text')} ({_share(measured['unknown_words']['share'])})"
         found.append(f"{rows} {'has' if unknown == 1 else 'have'} half of the words or more unknown to the run.")
@@ -236,15 +243,17 @@ def _values(
     return {"metrics": metrics.evaluate(*given, ordered=ordered), "intervals": intervals(*given, ordered=ordered)}
 
 
-def _trained_on(record: RunRecord) -> Dataset | str:
-    """The data of a run, or why they are not there."""
+def _find_learned(loaded: LoadedRun) -> seen.Learned | str:
+    """Return what a run was trained on, or why that is not known."""
+    learned = seen.Learned(loaded.record, loaded.tokenizer)
     try:
-        return seen.trained_on(record)
+        learned.keys  # noqa: B018 - loads the data where the keys are not kept
     except NotAvailable as error:
         return str(error)
+    return learned
 
 
-def _yardsticks(record: RunRecord, trained: Dataset | str, texts: list[str], labels: np.ndarray) -> dict[str, Any]:
+def _yardsticks(record: RunRecord, trained: seen.Learned | str, texts: list[str], labels: np.ndarray) -> dict[str, Any]:
     """Preset → `metrics` and `intervals` of TF-IDF on these rows, fitted on what the run was trained on.
 
     Of several labels also `tuned`: the same at its own thresholds. Or `left_out`: why there are none.
@@ -253,16 +262,21 @@ def _yardsticks(record: RunRecord, trained: Dataset | str, texts: list[str], lab
         return {"left_out": trained}
     found = {}
     for model in YARDSTICKS:
-        given = labels, yardstick_answers(trained.fingerprint, trained.classes, texts, lambda: trained, model)
+        about = record.data_fingerprint, record.classes, lambda: trained.dataset, model
+        try:
+            given = labels, yardstick_answers(*about[:2], texts, *about[2:])
+            thresholds = kept_yardstick(*about).get("tuned", {}).get("thresholds")
+        except NotAvailable as error:  # the texts have gone, and what was fitted on them was cleared away
+            return {"left_out": str(error)}
         found[model] = _values(record, HALF, *given)
-        if thresholds := yardstick(trained, model).get("tuned", {}).get("thresholds"):
+        if thresholds:
             own = np.array([thresholds[name] for name in record.classes])
             found[model]["tuned"] = _values(record, own, *given)
     return found
 
 
 def _find_seen(
-    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: Dataset | str
+    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.Learned | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
     """Find the rows that the run, a run that it started from or a teacher learned from, (n,) bool.
 
@@ -270,7 +284,7 @@ def _find_seen(
         The rows, or why they are not known; and the runs of which it is not known.
     """
     record = loaded.record
-    known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
+    known = trained if isinstance(trained, str) else seen.in_training(reading, trained)
     if not record.lineage:
         return known, tuple(find_parents(record.config))
     try:
@@ -312,8 +326,8 @@ def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
         cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
-    most = loaded.tokenizer.max_length
-    return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": most, "passages": bool(given.passage)}
+    about = {"passages": bool(given.passage), "in_passages": not loaded.record.pairs}
+    return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length, **about}
 
 
 def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:

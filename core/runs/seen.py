@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import io
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from core.data.held import DATA_FOLDER
+from core.cache import cache_folder, keep_files, mark_used
+from core.data.held import DATA_FOLDER, held
 from core.data.load import load
+from core.data.sources import SOURCES, parts
 from core.data.table import TRAIN, Dataset
 from core.exceptions import NotAvailable, SentiscopeError
+from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from core.text.tokenizer import Tokenizer
+from core.training.temperature import class_prior
+
+VERSION = 1
+"""Raised whenever the same tokenizer and texts would give other keys."""
 
 
 def trained_on(record: RunRecord) -> Dataset:
@@ -27,14 +38,68 @@ def trained_on(record: RunRecord) -> Dataset:
     try:
         dataset = load(record.config.data)
     except NotAvailable as error:  # the long reason names each way to have a set of data; here one is enough
+        missing = ", ".join(_find_missing(record)) or "them"
         raise NotAvailable(
-            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds them"
+            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds {missing}"
         ) from error
     except SentiscopeError as error:
         raise NotAvailable(f"the data of run '{record.run}' cannot be read here ({error})") from error
     if record.data_fingerprint != dataset.fingerprint:
         raise NotAvailable(f"the data of run '{record.run}' have changed since it was trained")
     return dataset
+
+
+def _find_missing(record: RunRecord) -> list[str]:
+    """Return the named data sets of a run that cannot be opened on this machine."""
+    config = record.config.data
+    names = (*(parts(config.name) or (config.name,)), *config.added(), *config.kept_apart())
+    return [name for name in dict.fromkeys(names) if name in SOURCES and held(SOURCES[name]).lacking]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The training data of a run, which are loaded only where what is asked of them is not in the cache."""
+
+    record: RunRecord
+    tokenizer: Tokenizer
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The data set; raises as `trained_on`."""
+        return trained_on(self.record)
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `trained_on`."""
+        return self._kept[0]
+
+    @property
+    def prior(self) -> list[float]:
+        """The share of each class among the training rows; raises as `trained_on`."""
+        return list(map(float, self._kept[1]))
+
+    @cached_property
+    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
+        about = {"version": VERSION, "data": self.record.data_fingerprint, "tokenizer": self.tokenizer.to_json()}
+        path = cache_folder() / f"seen-{fingerprint(about)}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                found = arrays["keys"], arrays["prior"]
+            mark_used(path)
+            return found
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):  # none yet, or half of one
+            pass
+        train, classes, stream = self.dataset.splits[TRAIN], len(self.dataset.classes), io.BytesIO()
+        keys = np.unique(_digests(read(self.tokenizer, train["text"].tolist()).keys))
+        prior = np.array(class_prior(self.dataset.targets(TRAIN), classes))
+        np.savez(stream, keys=keys, prior=prior)
+        keep_files([(path, stream.getvalue())], "seen")
+        return keys, prior
+
+
+def _digests(keys: Sequence[bytes]) -> np.ndarray:
+    """(n,) uint64: the first half of each key."""
+    return np.array([int.from_bytes(key[:8], "little") for key in keys], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -67,7 +132,6 @@ def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
     return Reading(keys, cut)
 
 
-def in_training(tokenizer: Tokenizer, reading: Reading, trained: Dataset) -> np.ndarray:
-    """(n,) bool: texts that the model sees exactly as it saw one that it was trained on."""
-    known = set(read(tokenizer, trained.splits[TRAIN]["text"].tolist()).keys)
-    return np.array([key in known for key in reading.keys], bool)
+def in_training(reading: Reading, learned: Learned) -> np.ndarray:
+    """(n,) bool: texts that the model sees exactly as it saw one that it was trained on; raises as `trained_on`."""
+    return np.isin(_digests(reading.keys), learned.keys)

@@ -6,9 +6,11 @@ import pandas as pd
 import pytest
 from sklearn import metrics as sk
 
+from core.evaluation import yardstick as yardsticks
 from core.evaluation.intervals import intervals
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
+from core.runs import seen
 from core.runs.judged import Wanted, judged, predictions_of
 from core.runs.load import load_run
 from core.runs.report import report, warnings
@@ -105,7 +107,10 @@ def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
     found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
     some = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))["warnings"]
-    assert f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only." in some
+    assert (
+        f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only. A smaller --passage "
+        "reads them whole, part by part."
+    ) in some
     assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
     odds = loaded.predict([long, *passages(long, most - 2)]).logits @ [-1, 1]
     said = loaded.predict([long], passage=most - 2).logits[0] @ [-1, 1]
@@ -135,8 +140,10 @@ def test_long_texts_are_told_with_their_share(loaded, tmp_path):
         tmp_path / "long.csv", [long, "bad", "bad", "good"], ["positive", "negative", "negative", "positive"]
     )
     found = report(loaded, judged(loaded.record, wanted))
-    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": loaded.tokenizer.max_length, "passages": False}
-    assert any("1 text (25 %) is longer than 16 tokens" in each for each in found["warnings"])
+    most = loaded.tokenizer.max_length
+    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": most, "passages": False, "in_passages": True}
+    [note] = [each for each in found["warnings"] if "1 text (25 %) is longer than 16 tokens" in each]
+    assert "--passage WORDS reads them whole" in note
 
 
 def test_all_rows_seen_leave_nothing_to_say_of_new_texts(loaded, tmp_path):
@@ -154,7 +161,10 @@ def test_without_its_data_it_is_not_known_what_was_seen(loaded):
     changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64, lineage=())
     found = report(dataclasses.replace(loaded, record=changed), judged(loaded.record, Wanted()))
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
-    assert any("It is not known which rows" in each for each in found["warnings"])
+    assert any(
+        "It is not known which rows the run was trained on, and there is no TF-IDF" in each
+        for each in found["warnings"]
+    )
     assert "have changed" in found["yardsticks"]["left_out"]
 
 
@@ -175,6 +185,14 @@ def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
     said = f"{rows} rows (80 %) are read like texts that the run, or a run that it started from or learned from, was"
     assert any(each.startswith(said) for each in found["warnings"])
     assert any("It is not known what 'elder' learned from" in each for each in found["warnings"])
+
+
+def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded, monkeypatch):
+    given = judged(loaded.record, Wanted())
+    first = report(loaded, given)
+    for module, name in ((seen, "trained_on"), (yardsticks, "fit_linear")):
+        monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
+    assert report(loaded, given) == first
 
 
 def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
