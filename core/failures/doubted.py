@@ -20,7 +20,7 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 2
+VERSION = 3
 """Raised whenever the same run and data would give others."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -16,12 +17,14 @@ import numpy as np
 
 from core.data.table import TRAIN, Dataset, targets
 from core.evaluation.multilabel import label_names
+from core.evaluation.yardstick import fitted_yardstick, kept_yardstick
 from core.exceptions import DataError
 from core.failures.kept import kept
 from core.failures.suspects import Suspects, conflicts, suspects
 from core.failures.table import Table, keys
-from core.runs.taught import FOLDS, cross_fitted, fitted
+from core.runs.taught import FOLDS, PRESET, cross_fitted
 from core.text.reading import as_read, reading
+from core.training.scaling import UNSCALED
 
 Tell = Callable[[str, float | None], None]
 
@@ -58,19 +61,16 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
 def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
     """(n, C) of the training rows, cross-fitted, and (m, C) of the split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
-    depends = dataset.fingerprint, reading(text)
+    about = dataset.fingerprint, dataset.classes, lambda: dataset, PRESET
+    tell("fitting TF-IDF", 0.0)
+    tfidf, chosen = fitted_yardstick(*about), float(kept_yardstick(*about)["C"])
 
     def crossed() -> np.ndarray:
-        fold = count()
-        return cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(fold) / (FOLDS + 1)))
+        fold = count(1)
+        return cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(fold) / (FOLDS + 1)), chosen)
 
-    def further() -> np.ndarray:
-        tell("fitting TF-IDF", FOLDS / (FOLDS + 1))
-        return fitted(dataset, table.texts)
-
-    cross = kept("cross-fitted", depends, (rows, classes), crossed)
-    asked = dataset.fingerprint, table.split, table.frame["key"].tolist()
-    return cross, kept("fitted", asked, (len(table), classes), further)
+    cross = kept("cross-fitted", (dataset.fingerprint, reading(text), chosen), (rows, classes), crossed)
+    return cross, replace(tfidf, scaling=UNSCALED).says(table.texts)
 
 
 def _doubt(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -96,18 +95,19 @@ def _keep(said: np.ndarray, path: Path) -> None:
     write_bytes(path, stream.getvalue())
 
 
-def cross_fitted(dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None]) -> np.ndarray:
+def cross_fitted(
+    dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None], chosen: float | None = None
+) -> np.ndarray:
     """(n, C): of each training text what TF-IDF says that was fitted on the other folds.
-
-    Its C is the one that the first of these fits chooses on the validation split.
 
     Args:
         dataset: the texts.
         text: how the model that learns reads them: what is a repeat.
         seed: of the folds.
         pause: called between the fits.
+        chosen: its C; None: the one that the first of these fits chooses on the validation split.
     """
-    config, chosen = compose(PRESET), None
+    config = compose(PRESET)
     texts, labels = np.array(_texts(dataset, TRAIN), object), dataset.targets(TRAIN)
     held = _texts(dataset, VALIDATION), dataset.targets(VALIDATION)
     places = folds(texts.tolist(), labels, (text, config.text), seed)
@@ -127,19 +127,6 @@ def cross_fitted(dataset: Dataset, text: TextConfig, seed: int, pause: Callable[
         chosen = fit.settings["C"]
         found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
     return found
-
-
-def fitted(dataset: Dataset, texts: Sequence[str]) -> np.ndarray:
-    """(m, C): of further texts what TF-IDF says that was fitted on all training texts, its C chosen on validation.
-
-    Raises:
-        DataError: TF-IDF cannot learn from these data.
-    """
-    config, classes = compose(PRESET), len(dataset.classes)
-    held = _texts(dataset, VALIDATION), dataset.targets(VALIDATION)
-    given: dict[str, Any] = {"config": config.text, "classes": classes, "family": config.model.family}
-    fit = fit_linear(_texts(dataset, TRAIN), dataset.targets(TRAIN), *held, **given)
-    return predict_texts(fit.model, fit.tokenizer, texts, task=dataset.task).probabilities
 
 
 def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:

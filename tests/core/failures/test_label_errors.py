@@ -14,10 +14,13 @@ from several import several_labels_file
 from core.config import compose
 from core.data.load import load
 from core.data.table import TRAIN
+from core.evaluation import yardstick as yardsticks
+from core.evaluation.yardstick import yardstick
 from core.failures.label_errors import label_errors
 from core.failures.suspects import suspects
 from core.failures.table import keys, read_table
 from core.handle import Run, run, train
+from core.runs import taught
 from core.runs.answers import read_answers
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
@@ -47,7 +50,7 @@ def found(tmp_path_factory):
         made = train(str(place / "films.csv"), "vanilla", TINY, epochs=1, name="films")
         heard = []
         first = made.errors(label_errors=True, on_progress=lambda what, share: heard.append(what))["label_errors"]
-        assert list(dict.fromkeys(heard)) == ["cross-fitting TF-IDF", "fitting TF-IDF"]
+        assert list(dict.fromkeys(heard)) == ["fitting TF-IDF", "cross-fitting TF-IDF"]
         times = len(heard)
         again = run("films").errors(
             label_errors=place / "doubted.csv", on_progress=lambda what, share: heard.append(what)
@@ -81,6 +84,20 @@ def test_a_text_with_two_labels_is_named_with_its_rows(found):
     assert conflict["labels"] == {"yes": 1, "no": 1} and len(conflict["rows"]) == 2
     for row in conflict["rows"]:
         assert dataset.splits[row["split"]]["text"][row["row"]].lower() == "the same again"
+
+
+def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, found):
+    _, dataset = found
+    yardstick(dataset, taught.PRESET)
+    rows, fit, given = dataset.splits["test"], taught.fit_linear, []
+    monkeypatch.setattr(yardsticks, "fit_linear", lambda *args, **options: pytest.fail("it is kept"))
+    monkeypatch.setattr(
+        taught, "fit_linear", lambda *args, **options: given.append(options["chosen"]) or fit(*args, **options)
+    )
+    store = RunStore()
+    answering(store, "one", np.full((len(rows), 2), 0.5), rows, classes=dataset.classes)
+    label_errors(read_table(store, "one"), dataset, lambda what, share: None)
+    assert given == [yardstick(dataset, taught.PRESET)["C"]] * taught.FOLDS
 
 
 def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
