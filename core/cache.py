@@ -36,7 +36,7 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
             write_bytes(path, content)
         _remove_oldest(files[0][0].parent, kind, most_bytes, {path for path, _ in files})
     except (OSError, StorageError) as error:
-        log.warning("%s is not kept: %s", files[0][0].name, error)
+        log.warning("the %s is not kept: %s", kind, error)
 
 
 def mark_used(path: Path) -> None:
