@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import click
+from typing import Any
+
 from typer.core import TyperCommand
 
 OLD_NAMES = {
@@ -18,7 +19,7 @@ OLD_NAMES = {
 class Command(TyperCommand):
     """A command that also understands the old names of its options."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace old names, up to a `--` behind which everything is an argument."""
         names = OLD_NAMES.get(self.name or "", {})
         end = args.index("--") if "--" in args else len(args)

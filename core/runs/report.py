@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | N
 
 def warnings(measured: Mapping[str, Any]) -> list[str]:
     """What a person must know before repeating these numbers, a sentence each."""
-    found, seen_before, cut = [], measured["seen_in_training"], measured["truncated"]
+    found, cut = [], measured["truncated"]
     if measured["n"] < FEW:
         rows = plural(measured["n"], "row")
         found.append(f"Only {rows}: the figures say little, and bootstrap intervals of so few are too narrow.")
@@ -133,19 +133,7 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     at = measured.get("tuned") or measured
     if alike := [METRICS[name].title_for(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
         found.append(f"No interval of {listed(alike)}: every resample of these rows gives the same number.")
-    if seen_before["rows"] is None:
-        unknown = "It is not known which rows the run was trained on, and there is no TF-IDF to compare with"
-        found.append(f"{unknown}: {seen_before['left_out']}.")
-    elif seen_before["rows"]:
-        rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
-        is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
-        who = ", or a run that it started from or learned from," if seen_before["ancestors"] else ""
-        found.append(f"{rows} {is_read} that the run{who} was trained on.{_without(measured['unseen'], measured)}")
-    if seen_before["rows"] is not None and (why := measured["yardsticks"].get("left_out")):
-        found.append(f"There is no TF-IDF to compare with: {why}.")
-    if seen_before["unknown"]:
-        names = ", ".join(f"'{name}'" for name in seen_before["unknown"])
-        found.append(f"It is not known what {names} learned from: texts of these rows may be among it.")
+    found.extend(_warn_of_training(measured))
     if cut["rows"]:
         rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
@@ -163,6 +151,24 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
         rows = plural(measured["by"]["folded_rows"], "row")
         found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
     return found
+
+
+def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each thing that the training texts make doubtful about these rows."""
+    seen_before = measured["seen_in_training"]
+    if seen_before["rows"] is None:
+        unknown = "It is not known which rows the run was trained on, and there is no TF-IDF to compare with"
+        yield f"{unknown}: {seen_before['left_out']}."
+    elif seen_before["rows"]:
+        rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
+        is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
+        who = ", or a run that it started from or learned from," if seen_before["ancestors"] else ""
+        yield f"{rows} {is_read} that the run{who} was trained on.{_without(measured['unseen'], measured)}"
+    if seen_before["rows"] is not None and (why := measured["yardsticks"].get("left_out")):
+        yield f"There is no TF-IDF to compare with: {why}."
+    if seen_before["unknown"]:
+        names = ", ".join(f"'{name}'" for name in seen_before["unknown"])
+        yield f"It is not known what {names} learned from: texts of these rows may be among it."
 
 
 def _calibration(

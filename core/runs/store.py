@@ -363,8 +363,9 @@ def _record(tree: Any, file: Path) -> RunRecord:
     tree = stored.of_schema(tree, SCHEMA, file=file)
     # A field of this name in a file is one of a newer version, not ours.
     given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
-    data = config.get("data") if isinstance(config := given.get("config"), dict) else None
-    if isinstance(data, dict):  # a run that is older than the newest rule keeps the one that cut its rows
+    config = given.get("config")
+    if isinstance(config, dict) and isinstance(data := config.get("data"), dict):
+        # A run that is older than the newest rule keeps the one that cut its rows.
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
     record = stored.check(given, RunRecord, file=file, longest=LONGEST)
     prior = record.results.get("temperature", {}).get("prior")

@@ -144,7 +144,9 @@ def models_table(shape: Comparison, look: Look) -> Marks:
                         small=model["mixture"],
                         dot=colour(look, place),
                     ),
-                    "value": number(known["mean"]) if low is None else plus_minus(known["mean"], low, high),
+                    "value": number(known["mean"])
+                    if low is None or high is None
+                    else plus_minus(known["mean"], low, high),
                     "interval": marks[-1],
                     "seeds": f"{len(several)}{spread}",
                 },
