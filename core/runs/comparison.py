@@ -18,7 +18,6 @@ from core.evaluation.intervals import closed_interval, over_runs, percentiles
 from core.evaluation.metrics import defined, left_out
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Both, Draws, Run
-from core.evaluation.yardstick import yardstick_answers
 from core.exceptions import InputError, SentiscopeError
 from core.metrics import USUAL, named, refuse_unknown, title
 from core.numbers import count
@@ -241,6 +240,8 @@ class _Measured:
 
 def _predict_baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
     """Return what TF-IDF, fitted on what a model was trained on, says of its rows, by fold; or a note why nothing."""
+    from core.evaluation.yardstick import yardstick_answers  # imports torch, which figures do without
+
     found: dict[int, Answers] = {}
     for (_, fold), own in side.answers.items():
         if fold not in found:

@@ -91,7 +91,7 @@ class Evaluated:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
         values, ranges = evaluate(*given), intervals(*given, names=thresholded())
-        return {name: values[name] for name in ranges}, ranges
+        return {name: values[name] for name in thresholded() if name in values}, ranges
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from dashboard.widgets.export import Table
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.runs import attends, chosen_run, facts
-from dashboard.widgets.style import look
+from dashboard.widgets.style import add_style, look
 from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def page() -> None:
         return
     header("Sentence", QUESTION, facts(record, attends(record)), low=True)
     begin(record, looked_at(record)[0] or offered_text(record))
+    add_style("bench.css")
     _below(record, other_runs(record))
 
 

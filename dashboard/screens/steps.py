@@ -23,7 +23,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.options import choose
 from dashboard.widgets.runs import attends, chosen_run, ended, facts
-from dashboard.widgets.style import look
+from dashboard.widgets.style import add_style, look
 from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
 
 QUESTION = "What happens between the words and the answer?"
@@ -42,6 +42,7 @@ def page() -> None:
     header("Steps", QUESTION, facts(record, attends(record)), low=True)
     begin(record, offered_text(record))
     _begin_anew()
+    add_style("bench.css")
     _below(record)
 
 

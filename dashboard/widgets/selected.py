@@ -21,7 +21,7 @@ from dashboard import data, selection, state
 from dashboard.figures.drawing import asset
 from dashboard.selection import SENTENCE, Chosen
 from dashboard.widgets.messages import problem, selection_note
-from dashboard.widgets.style import row_height
+from dashboard.widgets.style import add_style, row_height
 from dashboard.widgets.tokens import literal
 
 SHOWN = 8
@@ -61,6 +61,7 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
     here, kept = str(state.draft(state.HERE, "")), _kept_slices(record)
     if now is None and (here not in OF_A_RUN or not kept):
         return
+    add_style("selected.css")
     with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
         if now is None:
             st.html('<div class="s-now"><span>Nothing is selected</span></div>', width="stretch")

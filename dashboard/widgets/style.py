@@ -39,6 +39,11 @@ def style() -> None:
     st.html(f"<style>:root{{{colours}}}{root}{above}{asset('page.css')}</style>")
 
 
+def add_style(name: str) -> None:
+    """Send a further style sheet of `assets`, for what some pages alone have."""
+    st.html(f"<style>{asset(name)}</style>")
+
+
 def one_step_back() -> None:
     """Make *Back* lead to the page before with one press, whatever was chosen on this one."""
     _history(key="history")

@@ -18,6 +18,7 @@ from core import verbs
 from core.exceptions import InputError
 from core.failures.table import read_table
 from core.handle import Run
+from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import rows as kept_rows
 from dashboard.reports.build import build
@@ -30,6 +31,7 @@ GOOD, POOR = np.arange(60) % 10 > 1, np.arange(60) % 3 > 0
 EVIL = '</script><script>alert("x")</script>'
 RESULTS = {
     "steps": 7,
+    "interval_version": INTERVAL_VERSION,
     "metrics": {"test": {"accuracy": 0.8, "loss": 0.4321}},
     "intervals": {"test": {"accuracy": [0.7123, 0.8765], "loss": [0.4, 0.5]}},
 }

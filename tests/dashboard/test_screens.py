@@ -325,14 +325,16 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
 def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     verbs.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
-    app.session_state[f"fig-{state.ROWS}-reviews.csv"] = {"picked": "baseline"}
+    app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
     app.run()
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
     assert not app.exception
     assert "finished-2 is here" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
-    assert "picked" not in app.session_state[f"fig-{state.ROWS}-1-reviews.csv"]  # the browser still sends the old one
+    assert (
+        "picked" not in app.session_state[state.figure_key(f"{state.ROWS}-1-reviews.csv")]
+    )  # the browser still sends the old one
 
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
@@ -347,7 +349,7 @@ def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, 
 
 def test_a_chosen_row_can_be_exported(app, runs):
     opened(app, "overview")
-    app.session_state[f"fig-{state.ROWS}-reviews.csv"] = {"picked": "baseline"}
+    app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
     app.run()
     assert not app.exception
     assert "Export · zip" in [button.label for button in app.get("download_button")]

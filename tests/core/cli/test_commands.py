@@ -157,7 +157,7 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     assert pair["p"] == pytest.approx(binomtest(alone[0], max(1, sum(alone))).pvalue)
     assert pair["difference"] == pytest.approx((alone[0] - alone[1]) / 120)
     code, out, _ = cli(*both)
-    assert code == 0 and "predicted negative" in out and "without rows seen in training" in out
+    assert code == 0 and "predicted negative" in out and "Without the rows seen in training, n = " in out
     assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
     limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit", 10, "--json"))
     assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]

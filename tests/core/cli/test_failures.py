@@ -34,7 +34,7 @@ def place(tmp_path_factory):
     answering(store, "one-class", one, texts(np.zeros(40, int), source=["web"] * 40))
     labels = np.arange(200) % 2
     right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
-    said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
+    said = [f"this is {'not' * (n < 50)} text {n}{' again' * (not right[n])}" for n in range(200)]
     answering(store, "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said), data__name="sst2")
     return folder
 
@@ -91,7 +91,7 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert sum("negation" in row["tags"] for row in found["rows"]) == 30
     assert pd.read_csv(place / "tags.csv")["tag:negation"].sum() == 30
     first = found["words"][0]
-    assert (first["words"], first["selected"], first["rest"]) == ("not", 30, 20)
+    assert (first["words"], first["selected"], first["rest"]) == ("again", 50, 0)
     assert found["marks"][0]["name"] == "negation" and "sure and wrong" not in {each["name"] for each in found["marks"]}
     code, out, _ = cli("errors", "tagged", "--where", "tag=negation", "--where", "right", "--json")
     assert code == 0 and json.loads(out)["selected"]["n"] == 20 and "tags" not in json.loads(out)

@@ -71,14 +71,14 @@ def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
         assert found.words[place].push == pytest.approx(expected, abs=1e-5)
 
 
-def test_of_a_text_that_was_cut_off_what_moves_up_is_not_edited():
+def test_in_a_text_that_was_cut_off_nothing_moves_up():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
     found = explain(own, TEXT, target="good")
     assert found.words[0].push == pytest.approx(
-        found.log_odds - odds(own, "very good , but never", Intervention(gates=((0, 1, 0.0),))), abs=1e-5
+        found.log_odds - odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),))), abs=1e-5
     )
-    without_good = odds(own, "very very , but never", Intervention())
+    without_good = odds(own, "very very ,", Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
 

@@ -151,7 +151,9 @@ def test_rows_of_one_label_alone_are_refused(store):
 
 def test_each_value_has_the_metric_of_tfidf(store, three, monkeypatch):
     fair = right_where(FAIR, LABELS)
-    monkeypatch.setattr(module, "yardstick_answers", lambda fingerprint, classes, texts, dataset: fair)
+    monkeypatch.setattr(
+        "core.evaluation.yardstick.yardstick_answers", lambda fingerprint, classes, texts, dataset: fair
+    )
     found = compared(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])

@@ -56,7 +56,7 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
     results = record.results
     assert results.keys() == {
         *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick"),
-        "temperature",
+        *("temperature", "interval_version"),
     }
     told = results["temperature"]
     assert (told["value"], told["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
@@ -173,7 +173,7 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
     record = execute(store, run)
     results = record.results
     assert record.status == "done"
-    common = {"metrics", "intervals", "silhouette", "inference", "yardstick", "temperature"}
+    common = {"metrics", "intervals", "interval_version", "silhouette", "inference", "yardstick", "temperature"}
     assert results.keys() == common | chosen
     least = 0.75 if preset == "bilstm" else 0.9  # 96 texts are few for a state that has to pass all other words
     assert results["metrics"]["test"]["accuracy"] >= least

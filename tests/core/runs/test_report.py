@@ -235,11 +235,13 @@ def test_nothing_to_warn_of_is_no_warning():
         "unseen": None,
         "truncated": {"rows": 0},
     }
-    quiet["unknown_words"] = {"rows": 0}
+    quiet |= {"unknown_words": {"rows": 0}, "yardsticks": {}}
     quiet |= {"task": "single", "metrics": {"f1_macro": 0.8}, "intervals": {"f1_macro": [0.7, 0.9]}}
     quiet |= {"labels": ["bad", "good", "rare"], "confusion": [[9, 1, 0], [2, 8, 0], [0, 1, 4]]}
     assert warnings(quiet) == []
     (absent,) = warnings({**quiet, "confusion": [[9, 1, 0], [2, 8, 0], [0, 0, 0]]})
     assert absent == "Macro averages are over 2 of 3 classes: no row is 'rare'."
     (alike,) = warnings({**quiet, "metrics": {"f1_macro": 1.0}, "intervals": {}})
+    (missing,) = warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
+    assert missing == "There is no TF-IDF to compare with: the data are not here."
     assert alike == "No interval of F1, macro: every resample of these rows gives the same number."
