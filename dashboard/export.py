@@ -17,7 +17,6 @@ from plotly.offline import get_plotlyjs
 from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
-from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard.figures.drawing import Drawing, fragment, titled
 from dashboard.figures.figure import Figure
@@ -188,6 +187,8 @@ def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
         return UNCHANGED
     if not text.strip():
         raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
+    from core.runs.load import load_run  # imports torch, which figures without a sentence do not need
+
     return load_run(store, run).edits(text, edit)
 
 

@@ -112,8 +112,8 @@ def _macro(each: dict[str, Any]) -> dict[str, str]:
     found = {}
     for name, value in each["metrics"].items():
         if named(name).name == "f1_macro" and value is not None:
-            low, high = each["intervals"][name]
-            found[title(name)] = f"{decimals(value)} ({decimals(low)} to {decimals(high)})"
+            ends = " to ".join(map(decimals, each["intervals"][name] or ()))
+            found[title(name)] = f"{decimals(value)}{ends and f' ({ends})'}"
     return found
 
 

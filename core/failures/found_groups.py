@@ -17,7 +17,7 @@ from core.data.splits import strata
 from core.evaluation.projection import sample
 from core.exceptions import NotAvailable
 from core.failures.kept import kept
-from core.failures.phrases import Overused, Phrases
+from core.failures.phrases import WITHIN_95, Overused, Phrases
 from core.failures.report import rate
 from core.failures.table import Table, read_table
 from core.fingerprint import file_fingerprint
@@ -129,7 +129,7 @@ def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: in
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)
     for number in np.argsort(-sizes, kind="stable"):
-        words = _apart(phrases.overused(numbers == number))
+        words = _apart(phrases.overused(numbers == number, least_z=WITHIN_95))  # a name, not a finding
         name = BETWEEN.join(each.words for each in words) or NAMELESS
         taken[name] = taken.get(name, 0) + 1
         own = name if taken[name] == 1 else f"{name} ({taken[name]})"

@@ -81,7 +81,9 @@ class Phrases:
             found.append((phrases, row, phrase))
         return found
 
-    def overused(self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST) -> list[Overused]:
+    def overused(
+        self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
+    ) -> list[Overused]:
         """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
@@ -91,10 +93,11 @@ class Phrases:
             chosen: (n,) bool.
             longest: words of a phrase, at most `LONGEST`.
             most: phrases listed.
+            least_z: smallest z of a listed phrase.
         """
         if chosen.all() or not chosen.any():
             return []
-        found = [each for length in range(1, longest + 1) for each in self._found(length, chosen, most)]
+        found = [each for length in range(1, longest + 1) for each in self._found(length, chosen, most, least_z)]
         listed: list[Overused] = []
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
             if len(listed) < most and not any(_same(each, other) for other in listed):
@@ -131,13 +134,13 @@ class Phrases:
         """The phrase of a length at a place of `texts_with`."""
         return _spelt(int(self._lengths[length - 1][0][number]), self._words, length)
 
-    def _found(self, length: int, chosen: np.ndarray, most: int) -> list[Overused]:
+    def _found(self, length: int, chosen: np.ndarray, most: int, least_z: float) -> list[Overused]:
         y, y_rest = self.texts_with(chosen, length)
         n, n_rest = int(y.sum()), int(y_rest.sum())
         if not n or not n_rest:
             return []
         delta, z = log_odds(y, n, y_rest, n_rest)
-        found = np.flatnonzero((y >= LEAST) & (z >= LEAST_Z))
+        found = np.flatnonzero((y >= LEAST) & (z >= least_z))
         found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
         return [
             Overused(

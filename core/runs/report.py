@@ -342,8 +342,8 @@ def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> s
         return " So these figures say nothing of new texts."
     name = "accuracy" if measured["task"] == "single" else "f1_macro"
     whole = (measured.get("tuned") or measured)["metrics"][name]
-    low, high = (f"{100 * each:.1f}" for each in unseen["intervals"][name])
-    said = f"{METRICS[name].title} is {100 * unseen['metrics'][name]:.1f} % ({low} to {high})"
+    ends = " to ".join(f"{100 * each:.1f}" for each in unseen["intervals"].get(name, ()))
+    said = f"{METRICS[name].title} is {100 * unseen['metrics'][name]:.1f} %{ends and f' ({ends})'}"
     return f" {said} on the other {count(unseen['n'])}, and {100 * whole:.1f} % on all."
 
 

@@ -23,7 +23,7 @@ def chosen(app, runs):
     def opened(run: str):
         app.query_params["run"] = run
         data = Path(RunStore(runs).read(run).config.data.name).name
-        app.session_state[f"fig-{state.ROWS}-{data}"] = {"picked": run}
+        app.session_state[state.figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
         app.run()
         assert not app.exception
         return app

@@ -11,7 +11,6 @@ from sklearn.metrics import f1_score
 from core.evaluation.comparison import verdict
 from core.evaluation.intervals import intervals, over_runs, wilson
 from core.exceptions import InputError
-from core.runs import comparison as module
 from core.runs.answers import read_answers
 from core.runs.comparison import compare
 from core.runs.sides import read_sides

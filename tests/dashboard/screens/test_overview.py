@@ -76,7 +76,7 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "overview")
     assert app.button(key="compare-reviews.csv").disabled
-    app.session_state[f"fig-{state.ROWS}-reviews.csv"] = {"ticked": ["finished", "baseline"]}
+    app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
     button = app.button(key="compare-reviews.csv")
     assert not button.disabled and "2 ticked" in words(app)
