@@ -161,8 +161,13 @@ def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
     before = {path for store in stores for path in store.folder.glob("*")}
     yield
     if "browser" in request.fixturenames:
-        for context in request.getfixturevalue("browser").contexts:
+        first, *others = request.getfixturevalue("browser").contexts or [None]
+        for context in others:
             context.close()
+        if first:
+            first.set_offline(False)
+            for page in first.pages:
+                page.close()
     for path in {path for store in stores for path in store.folder.glob("*")} - before:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing

@@ -81,7 +81,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare):
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(LEFT)).to_be_visible()
     link = page.url
-    page.context.close()  # the tab is closed, the training goes on
+    page.close()  # the tab is closed, the training goes on
     before, until = logged(runs, "long"), time.monotonic() + 120
     while logged(runs, "long") <= before and time.monotonic() < until:
         time.sleep(0.2)
@@ -98,7 +98,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare):
     expect(page.get_by_role("button", name="Start over")).to_be_visible()
     assert not (runs.path("long") / "checkpoint").exists()
     assert complaints == later == []
-    page.context.close()
+    page.close()
 
 
 def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare):

@@ -27,8 +27,8 @@ KNOWN = {
 
 def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
     table = measured_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
-    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.100"  # 50 of 100: binomial quantiles 40 and 60
-    assert table.loc["ndt", "Test"] == "0.800 ± 0.080"  # of 80 of 100: 72 and 88
+    assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson's of 50 of 100
+    assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # of 80 of 100
     assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
     assert table.loc["ndt", "Unseen words"] == "0.800"
     assert list(table.loc["tfidf-logreg", ["Test, seeds", "Challenge", "Unseen words"]]) == ["", "", ""]
