@@ -60,6 +60,8 @@ def test_a_session_with_keys_alone(browser, server, codes):
     page.keyboard.press("k")
     expect(page.locator(PLACE)).to_have_text(f"{ROWS} of {wrong}")
     until(page, lambda: list(codes.coded().notes.values()) == [{"ann 123 jku": "12 j u"}])
+    page.wait_for_timeout(500)  # where the reader rests is told after 350 ms; a page that has not heard it moves nobody
+    settle(page)
     page.keyboard.press("u")
     until(page, lambda: codes.coded().notes == {})
     assert len(codes.coded().given) == ROWS
