@@ -34,15 +34,22 @@ class RankTest(NamedTuple):
             return None
         return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"
 
-    def describe(self, first: str, second: str) -> str:
-        """Describe the verdict on two methods of these names, or say why there is none."""
+    def describe(self, first: str, second: str, brief: bool = False) -> str:
+        """Describe the verdict on two methods of these names, or say why there is none.
+
+        Args:
+            first: name of a method.
+            second: name of the other.
+            brief: leave out the p-value and the number of words.
+        """
         if self.words < LEAST:
             return f"{first} and {second}: no verdict below {LEAST} words"
         if self.p is None or self.rho is None:
             return f"{first} and {second}: no verdict, one gives all words the same number"
         p = "p < 0.001" if self.p < 0.001 else f"p = {number(self.p)}"
         said = ": inconclusive" if self.verdict == "inconclusive" else f" {self.verdict}"
-        return f"{first} and {second}{said} (ρ = {number(self.rho, 2)}, {p}, {count(self.words)} words)"
+        more = "" if brief else f", {p}, {count(self.words)} words"
+        return f"{first} and {second}{said} (ρ = {number(self.rho, 2)}{more})"
 
 
 def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:

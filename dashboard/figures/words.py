@@ -168,7 +168,7 @@ def against(pushed: Pushed) -> list[str]:
         return []
     read, needed = (quoted(pushed.found.words[place].word) for place in most)
     same = "the most needed word too" if most.same else f"most needed {needed}"
-    agrees = "" if test is None else f"; {test.describe('attention', 'deletion')}"
+    agrees = "" if test is None else f"; {test.describe('attention', 'deletion', brief=True)}"
     return [f"Most read {read}, {same}{agrees}. "]
 
 
