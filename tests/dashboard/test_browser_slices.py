@@ -55,7 +55,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, s
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=truth%3Dpositive")
     page.get_by_role("button", name="Save as slice").click()
-    page.get_by_label("Name", exact=True).fill("good *ones*")
+    page.get_by_test_id("stPopoverBody").get_by_label("Name", exact=True).fill("good *ones*")  # codes have one too
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as “good *ones*”")).to_be_visible()
     page.goto(f"{server}/performance?run=finished")
