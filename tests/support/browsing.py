@@ -146,7 +146,8 @@ def open_page(page: Page, address: str) -> None:
 
 
 def switch_theme(page: Page, theme: str) -> None:
-    """Switch the theme of an open page, and wait until its figures are drawn in it."""
+    """Switch the theme of a page that is whole, and wait until its figures are drawn in it."""
+    settle(page)
     page.emulate_media(color_scheme=theme)
     page.wait_for_function(DRAWN_IN, arg=theme)
     settle(page)
