@@ -21,7 +21,7 @@ def address(library, server, tmp_path_factory) -> str:
     folder, random = tmp_path_factory.mktemp("shift"), np.random.default_rng(0)
     words, signs = ["film", "day", "it", "was", "the", "long"], {"minus": "bad", "plus": "good"}
     rows = []
-    for split, n in (("train", 300), ("validation", 60), ("test", 120)):
+    for split, n in (("train", 300), ("validation", 60), ("test", 360)):
         for number in range(n):
             label = ("minus", "plus")[number % 2]
             wrong = split == "test" and number % 10 < 2
@@ -53,7 +53,7 @@ def test_test_is_compared_with_training_on_demand_and_a_word_of_it_selects(brows
     expect(page.get_by_text("A classifier of words tells test from training")).to_be_visible(timeout=240_000)
     settle(page)
     page.locator("[class*=st-key-fig-shift-words] tr", has_text="tomorrow").first.click()
-    expect(page.locator(".s-now", has_text="120 of 120")).to_be_visible()
+    expect(page.locator(".s-now", has_text="360 of 360")).to_be_visible()
     assert selected(page) == "all;word=tomorrow"
     settle(page)
     assert violations(page) == [] and complaints == []
@@ -69,7 +69,7 @@ def test_a_word_of_a_cloud_is_reached_by_keyboard_and_filters(browser, address):
     pressed = page.locator(".cloud button[aria-pressed=true]")
     expect(pressed).to_have_count(1)
     expect(pressed).to_contain_text("ironic")
-    assert selected(page).endswith("word=ironic") and "12 of 120" in page.locator(".s-now").inner_text()
+    assert selected(page).endswith("word=ironic") and "36 of 360" in page.locator(".s-now").inner_text()
     settle(page)
     for theme in ("light", "dark"):
         switch_theme(page, theme)
