@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from browsing import settle, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -22,9 +23,11 @@ def address(library, server):
 
 
 def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser):
-    page = browser.new_page(viewport={"width": 1440, "height": 1800})
+    page, _ = visit(browser, address)
+    page.set_viewport_size({"width": 1440, "height": 1800})
     page.goto(f"{address}/compare?compare=a&compare=b&compare=c")
     expect(page.get_by_text("a against b")).to_be_visible()
+    settle(page)
     page.locator("tr[data-id='B-C'] th").click()
     expect(page.get_by_text("b against c")).to_be_visible()
     assert "pair=B-C" in page.url
