@@ -15,14 +15,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 @pytest.fixture
 def seeds(library) -> None:
     """A second seed of `finished`."""
-    second = shutil.copytree(library.path("finished"), library.path("second"))
+    second = shutil.copytree(library.path("finished"), library.folder / "second")
     record = json.loads((second / "run.json").read_text())
     record["config"]["training"]["seed"] = 7
     (second / "run.json").write_text(json.dumps(record))
 
 
 def test_rows_are_walked_ticked_unfolded_and_picked(browser, server, seeds):
-    page, complaints = visit(browser, server, seeds)
+    page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
     expect(table).to_be_visible()
