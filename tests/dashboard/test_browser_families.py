@@ -32,6 +32,7 @@ def families(library, server, tmp_path_factory, tiny) -> str:
 def test_the_page_of_every_family_fits_and_axe_finds_nothing_grave(browser, families, link):
     page, complaints = visit(browser, families)
     for name in PRESETS:
+        page.emulate_media(color_scheme="light")
         page.goto(f"{families}/{link}?run={name}&text=fine+film,+dull+and+slow")
         page.locator(".s-bar").first.wait_for()
         for theme, width in (("light", 1440), ("dark", 1024)):

@@ -69,6 +69,7 @@ def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(brow
         small = page.locator(".words ul li small").first
         assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
     for text in TEXTS[4:]:  # words without end
+        page.emulate_media(color_scheme="light")
         sentence(page, address, text)
         for width, theme in ((1440, "light"), (1024, "dark")):
             page.set_viewport_size({"width": width, "height": 900})
