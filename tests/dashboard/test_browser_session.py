@@ -41,7 +41,7 @@ def train(page: Page, name: str, settings: dict[str, str]) -> None:
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url(f"**run={name}*")
-    expect(page.get_by_text("finished after")).to_be_visible()
+    expect(page.get_by_text("finished after")).to_be_visible(timeout=240_000)  # a training waits for cores
     settle(page)
 
 
