@@ -96,7 +96,7 @@ def of_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
 
 
 def check(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
-    """Plain data as a value of a type, its texts of at most `longest` characters (0: of any length).
+    """Convert plain data to a type, with texts of at most `longest` characters (0: any length).
 
     Raises:
         RunDamaged: it has another shape; the message names the file, the field and the reason.

@@ -65,7 +65,7 @@ class Guard:
 
 
 def _is_of_another_port(headers: Headers) -> bool:
-    """Whether a page of another server of this machine asks, which Streamlit takes for one of ours."""
+    """Return whether a page of another local server asks, which Streamlit would accept as ours."""
     try:
         asking = urlsplit(headers.get("origin", ""))
     except ValueError:

@@ -58,7 +58,7 @@ class Made:
 
 
 def build(written: WrittenTest, shared: Slots, made: Made) -> SuiteTest:
-    """The test with all its sentences.
+    """Build a test with all its sentences.
 
     Args:
         written: As it stands in the file.

@@ -74,7 +74,7 @@ def _suite(found: Any, file: str) -> Suite:
 
 
 def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: Made, file: str) -> SuiteTest:
-    """One test; a flaw is told with its name, or its number where it has none."""
+    """Read one test; an error names it, or gives its number where it has no name."""
     try:
         return build(convert(found, WrittenTest), suite.slots, made)
     except Flaw as flaw:

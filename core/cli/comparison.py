@@ -79,7 +79,7 @@ def _measured(summary: Mapping[str, Any]) -> str:
 
 
 def _show_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
-    """The metric of each model, and of TF-IDF, on the rows of each value."""
+    """Print the metric of each model and of TF-IDF for each value."""
     rows: dict[str, dict[str, Any]] = {}
     for each in tests:
         row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})

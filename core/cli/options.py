@@ -1,4 +1,4 @@
-"""Old names of options: each thing has one name on all commands, and what people typed before goes on working."""
+"""Old option names, hidden aliases of the one name that each option has on all commands."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class DataConfig:
         return tuple(_listed(self.add))
 
     def learned(self) -> tuple[str, ...]:
-        """The paths in `lineage`."""
+        """Return the paths in `lineage`."""
         return tuple(_listed(self.lineage))
 
     def shares(self) -> tuple[float, float, float]:

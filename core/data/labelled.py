@@ -203,7 +203,7 @@ def words(labels: pd.Series) -> set[str]:
 
 
 def renamed(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
-    """Labels by their names, as far as `names` has them; one or several a row."""
+    """Replace label names by those in `names`; a row has one or several."""
     if is_several(labels):
         return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))
     return labels.map(lambda word: names.get(word, word)).astype("str")

@@ -206,7 +206,7 @@ def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] =
 
 
 def _encoded(found: WordLabelled, given: Splits) -> Splits:
-    """The splits with labels as class numbers."""
+    """Encode the labels of all splits as class numbers."""
     return {name: labelled.encode(rows, found.classes, found.task) for name, rows in given.items()}
 
 
@@ -391,7 +391,7 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
 
 
 def _covering(strata: splits.Indices, parts: Sequence[splits.Indices], config: DataConfig) -> Sequence[splits.Indices]:
-    """The parts of a cut, by the rule of the run; what is trained on comes first."""
+    """Return the parts of a cut by the run's rule; the training part comes first."""
     return parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
 
 
@@ -426,7 +426,7 @@ def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, li
 
 
 def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
-    """Fewer training rows; `places` are those of the classes in the file, so that their order changes nothing."""
+    """Reduce the training rows; `places` are the class numbers of the file, so that `data.order` changes nothing."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _strata(_renumbered(train, dict(enumerate(places))))

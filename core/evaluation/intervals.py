@@ -151,7 +151,7 @@ def calibration_interval(scores: Single) -> tuple[float, float]:
 
 
 def draws_of(metric: Metric) -> int:
-    """How many resamples an interval of a metric takes."""
+    """Return the number of resamples for the interval of a metric."""
     return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 
 

@@ -58,7 +58,7 @@ class Compared:
 
     @property
     def measured(self) -> bool:
-        """Whether enough rows can tell the two apart, and draws of them are not all alike."""
+        """Whether enough rows differ for an interval, and resamples do not all agree."""
         return self.telling >= LEAST and self.error > 0
 
     @property

@@ -69,7 +69,7 @@ def _line(text: str, what: str) -> str:
 
 
 def _is_hidden(sign: str) -> bool:
-    """Whether a character steers a terminal, turns a line round or stays blank; those that join letters do not."""
+    """Return whether a character is a control, a change of direction or a blank; joiners of letters are not."""
     return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
 
 

@@ -84,7 +84,7 @@ class Phrases:
     def overused(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Overused]:
-        """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
+        """Return the phrases of a selection by z, largest first; empty if nothing or everything is selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
         inside, and occurs as often in the selection is left out: it is the same finding.
@@ -97,7 +97,7 @@ class Phrases:
         """
         if chosen.all() or not chosen.any():
             return []
-        found = [each for length in range(1, longest + 1) for each in self._found(length, chosen, most, least_z)]
+        found = [each for length in range(1, longest + 1) for each in self._find_phrases(length, chosen, most, least_z)]
         listed: list[Overused] = []
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
             if len(listed) < most and not any(_same(each, other) for other in listed):
@@ -134,7 +134,7 @@ class Phrases:
         """The phrase of a length at a place of `texts_with`."""
         return _spelt(int(self._lengths[length - 1][0][number]), self._words, length)
 
-    def _found(self, length: int, chosen: np.ndarray, most: int, least_z: float) -> list[Overused]:
+    def _find_phrases(self, length: int, chosen: np.ndarray, most: int, least_z: float) -> list[Overused]:
         y, y_rest = self.texts_with(chosen, length)
         n, n_rest = int(y.sum()), int(y_rest.sum())
         if not n or not n_rest:

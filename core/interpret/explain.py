@@ -168,7 +168,7 @@ def _explanation(reading: Reading, method: str) -> Explanation:
 
 
 def _can_compare(reading: Reading, method: str) -> bool:
-    """Whether the model provides what a method of `COMPARED` needs, and the text is not too long for it."""
+    """Return whether a method of `COMPARED` works for this model and a text of this length."""
     needs = METHODS[method][0]
     return not needs or (needs in reading.reader.model.provides and not reading.view.too_long)
 

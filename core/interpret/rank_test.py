@@ -74,5 +74,5 @@ def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
 
 @cache
 def _every_order() -> np.ndarray:
-    """All orders of `LEAST` words, (40 320, 8)."""
+    """Return all orders of `LEAST` words, (40 320, 8)."""
     return np.array(list(permutations(range(LEAST))), np.int8)

@@ -65,7 +65,7 @@ class Reader:
         return self.say(texts, self._followed(text, gone, texts) if self.at_tokens else self.intervene, whole)
 
     def say(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
-        """What it says of texts, changed inside in all or in each.
+        """Predict texts, with one intervention for all of them or one for each.
 
         Args:
             texts: any.

@@ -158,7 +158,7 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
-    """Files of the lineage of a starter that lie with another starter."""
+    """Find lineage files of a starter that lie in the folder of another starter."""
     from core.runs.lineage import find_files
 
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
@@ -343,7 +343,7 @@ def _check_lineage(landing: Path) -> None:
 
 
 def _with_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    """Settings that name the digests which came with a run by where they are now."""
+    """Return settings whose lineage paths point to where the imported files are now."""
     names = [name.removeprefix(ELSEWHERE) for name in config.data.learned()]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
     return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=listed(found)))

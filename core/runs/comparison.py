@@ -129,7 +129,7 @@ class _Measured:
         return self.metric.name in defined(scores, self.sides.sides[0].model.records[0].task)
 
     def _is_measurable(self, scores: Scores) -> bool:
-        """Whether the metric is defined on these rows, and something else than an accuracy under another name."""
+        """Return whether the metric is defined on these rows and is more than accuracy under another name."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
         return self._defined(scores) and not (alone and self.metric.across_classes)
 
@@ -158,7 +158,7 @@ class _Measured:
     def by(
         self, column: str, pairs: Sequence[tuple[Side, Side]] = (), baseline: Mapping[int, Answers] | None = None
     ) -> Iterator[Found]:
-        """Every two models on the rows of each value of a column; values on which the metric says nothing left out."""
+        """Compare every two models for each value of a column; values where the metric is undefined are left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(paired(first, second))
             places = _fold_rare({one: self._places(first, one, column) for _, one, _ in runs}, column)

@@ -11,7 +11,7 @@ from core.data.findings import plural
 from core.numbers import whole_percent
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
-from core.runs.seen import Learned
+from core.runs.seen import TrainingTexts
 from core.settings import LARGEST_SEED
 from core.text.nonsense import nonsense
 
@@ -22,8 +22,8 @@ SEED = LARGEST_SEED + 1
 """That of no training, so that its made-up texts are others."""
 
 
-def doubt(loaded: LoadedRun, texts: Sequence[str], trained: Learned | str) -> dict[str, Any]:
-    """How many made-up texts of unknown words are answered with the class prior, give or take `NEAR`.
+def doubt(loaded: LoadedRun, texts: Sequence[str], trained: TrainingTexts | str) -> dict[str, Any]:
+    """Count the made-up texts of unknown words that get the class prior, within `NEAR`.
 
     Args:
         loaded: the run.
@@ -52,7 +52,7 @@ def doubt(loaded: LoadedRun, texts: Sequence[str], trained: Learned | str) -> di
     }
 
 
-def _prior(record: RunRecord, trained: Learned | str) -> Sequence[float] | None:
+def _prior(record: RunRecord, trained: TrainingTexts | str) -> Sequence[float] | None:
     """What doubt is for a run: where classes weigh the same, every class alike; None: it is not known."""
     classes = len(record.classes)
     if record.scaling.prior:

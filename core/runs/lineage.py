@@ -83,14 +83,14 @@ def _join(found: Sequence[Lineage]) -> Lineage:
 
 
 def describe_unknown(runs: Sequence[str]) -> list[str]:
-    """Say of which runs it is not known what they learned from; an empty list if there are none."""
+    """Name the runs whose training texts are unknown; an empty list if there are none."""
     names = ", ".join(f"'{name}'" for name in runs)
     why = "their data are not on this machine, so validation and test may hold texts that they learned"
     return [f"{NAME}: not known what {names} learned from: {why}"] if runs else []
 
 
 def _keep(path: Path, into: Path) -> Path:
-    """The same file in the folder of a run; without a second copy where the disk allows it."""
+    """Link a file into the folder of a run; copy it where the disk allows no link."""
     own = into / LINEAGE / path.name
     if not own.is_file():
         with storage_errors(own):

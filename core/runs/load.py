@@ -373,15 +373,15 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
-    def made() -> Model:
+    def make_model() -> Model:
         return build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
 
     check_size(folder / WEIGHTS, parameters(config, vocabulary=size, classes=classes))
     with torch.device("meta"):  # for names and shapes alone
-        shell = made()
+        shell = make_model()
     if lost := sorted(missing(shell, folder / WEIGHTS)):
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
-    model = made()
+    model = make_model()
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 
@@ -393,19 +393,19 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
 
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
-    def made(place: Path | None) -> Model:
+    def make_model(place: Path | None) -> Model:
         body = known.body(config.dropout, tokenizer, place)
         return build(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
     with torch.device("meta"):  # for names and shapes alone
-        shell = made(None)
+        shell = make_model(None)
     freeze(shell, record.config.training)
     check_size(folder / WEIGHTS, 0)
     without = missing(shell, folder / WEIGHTS)
     if lost := sorted(without ^ unchanged(shell)):
         why = "is not there" if lost[0] in without else "is there, and stands in the files of its backbone"
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} {why}")
-    model = made(known.backbone(record.run).folder if without else None)
+    model = make_model(known.backbone(record.run).folder if without else None)
     read_weights(model, folder / WEIGHTS, without)
     return model
 

@@ -249,9 +249,9 @@ def _values(
     return {"metrics": metrics.evaluate(*given, ordered=ordered), "intervals": intervals(*given, ordered=ordered)}
 
 
-def _find_learned(loaded: LoadedRun) -> seen.Learned | str:
+def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
     """Return what a run was trained on, or why that is not known."""
-    learned = seen.Learned(loaded.record, loaded.tokenizer)
+    learned = seen.TrainingTexts(loaded.record, loaded.tokenizer)
     try:
         learned.keys  # noqa: B018 - loads the data where the keys are not kept
     except NotAvailable as error:
@@ -259,8 +259,10 @@ def _find_learned(loaded: LoadedRun) -> seen.Learned | str:
     return learned
 
 
-def _yardsticks(record: RunRecord, trained: seen.Learned | str, texts: list[str], labels: np.ndarray) -> dict[str, Any]:
-    """Preset → `metrics` and `intervals` of TF-IDF on these rows, fitted on what the run was trained on.
+def _yardsticks(
+    record: RunRecord, trained: seen.TrainingTexts | str, texts: list[str], labels: np.ndarray
+) -> dict[str, Any]:
+    """Measure TF-IDF, fitted on the run's training texts: preset → `metrics` and `intervals`.
 
     Of several labels also `tuned`: the same at its own thresholds. Or `left_out`: why there are none.
     """
@@ -282,7 +284,7 @@ def _yardsticks(record: RunRecord, trained: seen.Learned | str, texts: list[str]
 
 
 def _find_seen(
-    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.Learned | str
+    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
     """Find the rows that the run, a run that it started from or a teacher learned from, (n,) bool.
 

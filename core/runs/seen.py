@@ -57,7 +57,7 @@ def _find_missing(record: RunRecord) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Learned:
+class TrainingTexts:
     """The training data of a run, which are loaded only where what is asked of them is not in the cache."""
 
     record: RunRecord
@@ -98,7 +98,7 @@ class Learned:
 
 
 def _digests(keys: Sequence[bytes]) -> np.ndarray:
-    """(n,) uint64: the first half of each key."""
+    """Return the first half of each key, (n,) uint64."""
     return np.array([int.from_bytes(key[:8], "little") for key in keys], np.uint64)
 
 
@@ -132,6 +132,6 @@ def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
     return Reading(keys, cut)
 
 
-def in_training(reading: Reading, learned: Learned) -> np.ndarray:
-    """(n,) bool: texts that the model sees exactly as it saw one that it was trained on; raises as `trained_on`."""
+def in_training(reading: Reading, learned: TrainingTexts) -> np.ndarray:
+    """Return which texts the model reads exactly like a training text, (n,) bool; raises as `trained_on`."""
     return np.isin(_digests(reading.keys), learned.keys)

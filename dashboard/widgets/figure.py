@@ -159,9 +159,9 @@ def in_turn(script: str) -> str:
 
 
 def _exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
-    """What a component is told besides its data: which of its changes are confirmed, and when this was first so.
+    """Return what a component gets besides its data: the last confirmed change, and the turn of this drawing.
 
-    Microseconds; a session that begins later has later ones.
+    The turn is a time in microseconds, so that a later session has later turns.
     """
     now, (before, turn) = (data, state.confirmed(key)), state.draft(f"{state.TURN}{key}", (None, 0))
     if now != before:

@@ -39,7 +39,7 @@ def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
     trained, texts = seen.trained_on(loaded.record), []
     for rows in trained.splits.values():
         texts += rows["text"].tolist()
-    found = seen.in_training(seen.read(loaded.tokenizer, texts), seen.Learned(loaded.record, loaded.tokenizer))
+    found = seen.in_training(seen.read(loaded.tokenizer, texts), seen.TrainingTexts(loaded.record, loaded.tokenizer))
     known = {tuple(loaded.tokenizer.encode(text).ids) for text in trained.splits["train"]["text"]}
     assert found.tolist() == [tuple(loaded.tokenizer.encode(text).ids) in known for text in texts]
     assert found[: len(trained.splits["train"])].all() and not found.all()
@@ -57,7 +57,7 @@ def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
         data_fingerprint=dataset.fingerprint,
     )
     tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
-    found = seen.in_training(seen.read(tokenizer, rows["text"].tolist()), seen.Learned(record, tokenizer))
+    found = seen.in_training(seen.read(tokenizer, rows["text"].tolist()), seen.TrainingTexts(record, tokenizer))
     assert set(rows["text"][found]) == set(dataset.splits["train"]["text"])
     assert int(np.sum(found)) == len(dataset.splits["train"]) < 80
 
@@ -83,19 +83,19 @@ def test_a_set_of_data_that_is_not_here_is_told_in_one_short_sentence(loaded):
 
 def test_training_texts_are_read_once_for_a_tokenizer(loaded, monkeypatch):
     reading = seen.read(loaded.tokenizer, ["good", "a text that was never seen by it"])
-    first = seen.in_training(reading, seen.Learned(loaded.record, loaded.tokenizer))
+    first = seen.in_training(reading, seen.TrainingTexts(loaded.record, loaded.tokenizer))
     monkeypatch.setattr(seen, "trained_on", lambda record: pytest.fail("it is kept"))
-    assert np.array_equal(seen.in_training(reading, seen.Learned(loaded.record, loaded.tokenizer)), first)
+    assert np.array_equal(seen.in_training(reading, seen.TrainingTexts(loaded.record, loaded.tokenizer)), first)
     other = fit_tokenizer(["a good film"], TextConfig(min_freq=1))
     with pytest.raises(pytest.fail.Exception):
-        seen.in_training(reading, seen.Learned(loaded.record, other))
+        seen.in_training(reading, seen.TrainingTexts(loaded.record, other))
 
 
 @pytest.mark.parametrize("content", [b"", b"not an array", b"\x93NUMPY\x01\x00"])
 def test_damaged_keys_are_made_again(loaded, content):
     reading = seen.read(loaded.tokenizer, seen.trained_on(loaded.record).splits["train"]["text"].tolist())
-    assert seen.in_training(reading, seen.Learned(loaded.record, loaded.tokenizer)).all()
+    assert seen.in_training(reading, seen.TrainingTexts(loaded.record, loaded.tokenizer)).all()
     [kept] = cache_folder().glob("seen-*.npz")
     kept.write_bytes(content)
-    assert seen.in_training(reading, seen.Learned(loaded.record, loaded.tokenizer)).all()
+    assert seen.in_training(reading, seen.TrainingTexts(loaded.record, loaded.tokenizer)).all()
     assert kept.stat().st_size > len(content)
