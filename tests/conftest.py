@@ -18,7 +18,10 @@ import pytest
 from hypothesis import settings
 
 FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
-"""Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
+"""Variables that begin so say where things of ours and of our libraries lie, or how they behave.
+
+So does COLUMNS, which a terminal or a CI sets: how wide a table is printed.
+"""
 WORKERS = 4
 """Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
 GARBAGE = 50_000, 20, 100
@@ -67,7 +70,7 @@ def _one_thread() -> None:
 
 def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     home.mkdir(exist_ok=True)
-    for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+    for name in [name for name in os.environ if name.startswith(FOREIGN) or name == "COLUMNS"]:
         patch.delenv(name)
     patch.setenv("HOME", str(home))
     patch.setenv("HF_HUB_OFFLINE", "1")  # a library that would ask the hub for what is not here says so

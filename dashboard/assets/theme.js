@@ -9,6 +9,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     probe.dataset.told = name; // what the server has been told and still draws otherwise is not said again and again
   };
   tell();
-  probe.addEventListener("transitionend", tell);
-  return () => probe.removeEventListener("transitionend", tell);
+  probe.ontransitionend = tell; // one at a time: what an earlier run knew of the server's colours no longer holds
 }
