@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -72,8 +72,8 @@ def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: 
             help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
         )
         asked: Asked | None = state.draft(state.REPORT_ASKED, None)
-        # Still so where the page was drawn anew meanwhile, and where something was coded since the button was.
-        if asked and replace(asked, version=of.version) == of:
+        # The author, the session and the codes may have changed since the button was drawn: it is of what they are now.
+        if asked and (asked.runs, asked.split) == (runs, split):
             kept = _made(of)
             state.forget(state.REPORT_ASKED)
         if kept and kept[0] == of:

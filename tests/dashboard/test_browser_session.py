@@ -41,7 +41,9 @@ def train(page: Page, name: str, settings: dict[str, str]) -> None:
         settle(page)
     page.get_by_role("button", name="Start training").click()
     page.wait_for_url(f"**run={name}*")
-    expect(page.get_by_text("finished after")).to_be_visible(timeout=240_000)  # a training waits for cores
+    # Until then the page may still show the run before; and a training waits for cores.
+    ended = page.locator(".st-key-head-past", has_text=re.compile(rf"{name}\s*finished after"))
+    expect(ended).to_be_visible(timeout=240_000)
     settle(page)
 
 
