@@ -35,13 +35,13 @@ def trained_on(record: RunRecord) -> Dataset:
     Raises:
         NotAvailable: they are not here, or no longer what they were.
     """
+    if missing := _find_missing(record):  # said before the others are read, which may take long
+        raise NotAvailable(
+            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds "
+            + ", ".join(missing)
+        )
     try:
         dataset = load(record.config.data)
-    except NotAvailable as error:  # the long reason names each way to have a set of data; here one is enough
-        missing = ", ".join(_find_missing(record)) or "them"
-        raise NotAvailable(
-            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds {missing}"
-        ) from error
     except SentiscopeError as error:
         raise NotAvailable(f"the data of run '{record.run}' cannot be read here ({error})") from error
     if record.data_fingerprint != dataset.fingerprint:

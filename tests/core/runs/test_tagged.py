@@ -162,7 +162,7 @@ def test_a_made_up_task_is_learned(tmp_path, model):
     found = verbs.train(
         str(write_conll(tmp_path / "names.conll", 400)),
         model,
-        {"training.epochs": 12, "training.batch_size": 16, "training.lr": 0.001, "training.patience": 0},
+        {**SETTINGS, "model.width": 32, "training.epochs": 12, "training.patience": 0},
         store=RunStore(tmp_path / "runs"),
         name="names",
     )
