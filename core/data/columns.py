@@ -17,11 +17,12 @@ from core.exceptions import DataError
 from core.numbers import count
 
 TEXT_NAMES = (
-    "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text"
+    "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text "
+    "reviewtext review_text review_body tweet_text"
 ).split()
 LABEL_NAMES = (
-    "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y "
-    "gold_label is_duplicate"
+    "label sentiment polarity class classes category target emotion airline_sentiment rating overall stars score "
+    "labels y gold_label is_duplicate intent annotation"
 ).split()
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
@@ -36,6 +37,8 @@ PAIR_NAMES = (
 )
 """Two columns of these names are the texts of a pair."""
 
+MISSING = frozenset({"\\N", "#N/A", "#N/A N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "NULL"})
+"""What databases and spreadsheets write where there is no value."""
 SINGLE = "none"
 """As `data.pair`: each text is read by itself, whatever the columns are called."""
 MOST_NESTED = 20
@@ -59,6 +62,11 @@ class Column:
     """Every value is a number."""
     nested: bool
     """Cells are lists or objects."""
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell says that there is no value, as databases and spreadsheets do."""
+    return cell.strip() in MISSING
 
 
 def as_words(values: pd.Series) -> pd.Series:

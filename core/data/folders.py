@@ -51,6 +51,7 @@ def read_folder(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
     to_train: bool = True,
 ) -> WordLabelled:
     """The splits of a folder; column, separator, delimiter, encoding and header settings as for a single file.
@@ -74,7 +75,7 @@ def read_folder(
     multi, layout = names is not None and names.task == "multi", None
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
-        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
+        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
         if table.kind == conll.KIND:
             layout = layout or TAGGED
         elif layout is None or not layout.fits(table.frame):

@@ -11,6 +11,7 @@ import pandas as pd
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
+from core.data.decisions import Decision
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
@@ -50,6 +51,8 @@ class FileReport:
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
     """Name of the column of second texts; empty: texts are single."""
+    decisions: tuple[Decision, ...] = ()
+    """What was decided about the file, each with what else could have been chosen."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def inspect_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
 ) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
@@ -84,12 +88,13 @@ def inspect_file(
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
+        quoting: How fields of a text file are quoted, one of `core.data.delimited.QUOTINGS`; empty: found.
 
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
     return _look(path, table, text, label, separator, pair)[0]
 
 
@@ -103,6 +108,7 @@ def read_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
     to_train: bool = True,
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
@@ -113,7 +119,7 @@ def read_file(
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
     report, rows, error = _look(path, table, text, label, separator, pair, to_train)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
@@ -155,6 +161,7 @@ def _look(
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
+        decisions=table.decisions,
     )
     return report, rows, problem
 
