@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from core.data.columns import Column, is_label_name, label_candidates, text_candidates
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
 from core.data.findings import Finding, plural, shown
+from core.data.layout import Layout
 from core.data.table_head import Head
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
 
@@ -86,6 +92,53 @@ def describe_head(head: Head) -> Decision:
     return Decision(
         "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shown(proof, 100)
     )
+
+
+def describe_columns(
+    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
+) -> tuple[list[Decision], list[Finding]]:
+    """Return which columns were taken, with others that would do.
+
+    Args:
+        frame: The raw table.
+        columns: Its columns.
+        layout: The columns that were taken.
+        text: The text column as a person named it; empty: it was found.
+        label: Likewise for the labels.
+    """
+    taken = (layout.text, layout.pair, *layout.labels)
+    texts = [each for each in text_candidates(columns) if each.name not in taken and each.distinct > len(frame) // 2]
+    labels = [each for each in label_candidates(columns, len(frame)) if each.name not in taken]
+    labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
+    others = tuple(each.name for each in labels)
+    guessed = not label and layout.form != "columns" and bool(others) and not is_label_name(layout.label)
+    first = frame[layout.labels[0]].dropna()
+    decisions = [
+        Decision("text", layout.text, tuple(each.name for each in texts), "data.text", _cell(frame[layout.text])),
+        Decision("label", layout.label, others, "data.label", _values(first), guessed),
+    ]
+    if layout.form in ("list", "separated") or layout.listed:
+        chosen = layout.mark or ("one label in each list" if layout.listed else "lists")
+        alternative = ";" if layout.listed else "none"
+        decisions.append(Decision("labels", chosen, (alternative,), "data.separator", _values(first)))
+    if not guessed:
+        return decisions, []
+    message = (
+        f"the label column is a guess: '{shown(layout.label)}'; it could be "
+        f"{', '.join(repr(shown(name)) for name in others[:5])}; data.label chooses"
+    )
+    return decisions, [Finding("label-guessed", "warning", len(others), message)]
+
+
+def _cell(values: pd.Series) -> str:
+    present = values.dropna()
+    return shown(str(present.iloc[0]), 100) if len(present) else ""
+
+
+def _values(values: pd.Series) -> str:
+    """Show the most frequent values of a column, with how often each is there."""
+    counts = values.map(str).value_counts()
+    return shown(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
 
 
 def spell(delimiter: str) -> str:

@@ -11,13 +11,14 @@ import pandas as pd
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
-from core.data.decisions import Decision
+from core.data.decisions import Decision, describe_columns
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
 from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
+from core.numbers import count
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARACTERS = 200
@@ -95,7 +96,7 @@ def inspect_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
-    return _look(path, table, text, label, separator, pair)[0]
+    return _look(path, table, text, label, separator, pair, quoting=quoting)[0]
 
 
 def read_file(
@@ -120,30 +121,46 @@ def read_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
-    report, rows, error = _look(path, table, text, label, separator, pair, to_train)
+    report, rows, error = _look(path, table, text, label, separator, pair, to_train, quoting)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
 
 
 def _look(
-    path: Path, table: RawTable, text: str, label: str, separator: str, pair: str, to_train: bool = True
+    path: Path,
+    table: RawTable,
+    text: str,
+    label: str,
+    separator: str,
+    pair: str,
+    to_train: bool = True,
+    quoting: str = "",
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """The report, and the usable rows or the reason why there are none."""
     columns = describe(table.frame)
     findings, rows, problem, layout = list(table.findings), None, None, None
+    decisions = list(table.decisions)
     try:
         names = labelled.label_names(path.parent)
         multi = names is not None and names.task == "multi"
         layout = TAGGED
         if table.kind != KIND:
             layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
+            of_columns, found = describe_columns(table.frame, columns, layout, text, label)
+            decisions += of_columns
+            findings += found
         rows, found = labelled.clean(table.frame, layout, file=path.name)
-        findings += found + labelled.examine(rows, to_train=to_train)
+        findings += found + labelled.examine(rows, to_train=to_train, column=layout.label)
         labelled.refuse(findings, path.name)
+        if table.delimiter and not quoting and layout is not TAGGED:
+            labelled.refuse_quoted(rows["label"], path.name)
         rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
+    if rows is not None and len(rows) < len(table.frame):
+        reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
+        decisions.append(Decision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons))
     report = FileReport(
         file=path.name,
         kind=table.kind,
@@ -161,7 +178,7 @@ def _look(
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
-        decisions=table.decisions,
+        decisions=tuple(decisions),
     )
     return report, rows, problem
 
