@@ -95,11 +95,7 @@ def find_garbled(text: str) -> tuple[int, str, str]:
     if not found:
         return 0, "", ""
     run, meant, _ = found[0]
-    at = text.index(run)
-    start, end = text.rfind(" ", 0, at) + 1, at + len(run)
-    before, after = text[max(start, at - 20) : at].rpartition("\n")[2], re.match(r"\w{0,20}", text[end:])
-    rest = after[0] if after else ""
-    return sum(places for *_, places in found), before + run + rest, before + meant + rest
+    return sum(places for *_, places in found), run, meant
 
 
 def _refuse_binary(text: str, file: str) -> None:

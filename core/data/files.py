@@ -15,12 +15,13 @@ import pandas as pd
 
 from core.data import conll, limits
 from core.data.columns import cell_of
-from core.data.decisions import Decision, describe_encoding, describe_table
+from core.data.decisions import Decision
 from core.data.decode import decode, without_surrogates
 from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
 from core.data.excel import read_excel
 from core.data.findings import Finding, plural
 from core.data.parquet import read_parquet
+from core.data.reading_decisions import describe_encoding, describe_table
 from core.exceptions import DataError
 from core.numbers import count
 

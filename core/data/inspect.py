@@ -11,11 +11,12 @@ import pandas as pd
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
-from core.data.decisions import Decision, describe_columns
+from core.data.decisions import Decision
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
+from core.data.reading_decisions import describe_columns
 from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
 from core.numbers import count

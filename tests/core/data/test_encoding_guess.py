@@ -1,8 +1,8 @@
 import pytest
 from legacy_texts import ENCODINGS, TEXTS, reviews
 
-from core.data.decisions import describe_encoding
 from core.data.decode import decode
+from core.data.reading_decisions import describe_encoding
 
 
 @pytest.mark.parametrize("rows", [pytest.param(60, marks=pytest.mark.slow), 20])
