@@ -147,7 +147,9 @@ def _look(
         multi = names is not None and names.task == "multi"
         layout = TAGGED
         if table.kind != KIND:
-            layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
+            layout = find_layout(
+                table.frame, text, label, separator, pair=pair, multi=multi, columns=columns, file=path.name
+            )
             of_columns, found = describe_columns(table.frame, columns, layout, text, label)
             decisions += of_columns
             findings += found

@@ -10,6 +10,7 @@ import dataclasses
 import fnmatch
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,6 +78,7 @@ def find_layout(
     *,
     pair: str = "",
     multi: bool = False,
+    columns: Sequence[Column] = (),
     file: str = "",
 ) -> Layout:
     """How to read a table.
@@ -88,20 +90,24 @@ def find_layout(
         separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
         pair: Name or number of the column of second texts, `none` where texts are single; empty: found by name.
         multi: Texts have several labels, whatever this table looks like.
+        columns: Profiles of the columns (`describe`), where they are known already.
         file: Name for messages.
 
     Raises:
         DataError: if a named column is absent or not 0/1, or none can be guessed.
     """
-    text, second = choose_pair(describe(frame), text, pair, file=file)
+    columns = list(columns) or describe(frame)
+    text, second = choose_pair(columns, text, pair, file=file)
     if not second:
-        return _single(frame, text, label, separator, multi, file)
-    found = _single(frame.drop(columns=second), text, label, separator, multi, file)
+        return _single(frame, columns, text, label, separator, multi, file)
+    columns = [column for column in columns if column.name != second]
+    found = _single(frame.drop(columns=second), columns, text, label, separator, multi, file)
     return dataclasses.replace(found, pair=second)
 
 
-def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: bool, file: str) -> Layout:
-    columns = describe(frame)
+def _single(
+    frame: pd.DataFrame, columns: list[Column], text: str, label: str, separator: str, multi: bool, file: str
+) -> Layout:
     indicators = _indicators(frame, columns, label, file)
     if indicators:
         rest = [column for column in columns if column.name not in indicators]
@@ -109,7 +115,7 @@ def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: b
         return Layout(text_name, indicators, "columns")
     chosen = choose(columns, len(frame), text, label, file=file)
     text_name, label_name = chosen[0].name, chosen[1].name
-    cells = frame[label_name].dropna()
+    cells = _distinct(frame[label_name].dropna())
     if strange := next((cell for cell in cells if _is_object(cell) and _choices(cell) is None), None):
         seen = ", ".join(map(str, _loaded(strange)))
         raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})", file=file, field=label_name)
@@ -120,7 +126,7 @@ def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: b
         return Layout(text_name, (label_name,))
     if lists:
         return Layout(text_name, (label_name,), "list")
-    mark = separator or _mark(as_words(cells).map(clean_label).value_counts())
+    mark = separator or _mark(sorted({clean_label(word) for word in as_words(cells)} - {""}))
     if mark or multi:
         return Layout(text_name, (label_name,), "separated", mark)
     return Layout(text_name, (label_name,))
@@ -297,18 +303,26 @@ def _words(parts: list[Any]) -> tuple[str, ...] | None:
     return tuple(sorted(words - {""})) or None
 
 
-def _mark(counts: pd.Series) -> str:
+def _distinct(cells: pd.Series) -> pd.Series:
+    """The different cells of a column; all of them where they are lists."""
+    try:
+        return pd.Series(cells.unique(), dtype=cells.dtype)
+    except TypeError:
+        return cells
+
+
+def _mark(labels: Sequence[str]) -> str:
     """The sign between labels such as `pharma rushed` beside `pharma` and `rushed`; empty where there is none.
 
     A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     """
     for mark in MARKS:
-        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in counts.index]
+        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
         several = sum(len(part) > 1 for part in parts)
         single = {next(iter(part)) for part in parts if len(part) == 1}
         atoms: set[str] = set().union(*parts) if parts else set()
         met = several > 1 or any(len(part) > 1 and part & single for part in parts)
-        sure = met and mark in MARKS[:2] and len(atoms) <= len(counts) + 1
-        if sure or (several > 1 and len(atoms) < len(counts) and len(atoms & single) >= 0.9 * len(atoms)):
+        sure = met and mark in MARKS[:2] and len(atoms) <= len(labels) + 1
+        if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):
             return mark
     return ""

@@ -157,5 +157,8 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
 
 
 def _first_beyond_ascii(text: str) -> str:
-    found = re.search("[^\r\n]{0,40}[^\x00-\x7f][^\r\n]{0,60}", text)
-    return (found.group() if found else text.lstrip()[:100].splitlines()[0] if text.strip() else "").strip()
+    """Show the line with the first character that is not ASCII, from shortly before it; without one the first line."""
+    found = re.search("[^\x00-\x7f]", text)
+    at = found.start() if found else 0
+    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at), at - 40) + 1
+    return next(iter(text[start : start + 100].strip().splitlines()), "")
