@@ -86,6 +86,11 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
                 + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
                 + "."
             )
+        for each in file["decisions"]:
+            if each["alternatives"]:
+                others = ", ".join(each["alternatives"][:4])
+                how = "guessed" if each["guessed"] else "found"
+                say(f"{each['what'].capitalize()} {how}: {each['chosen']}; or set {each['setting']} to {others}.")
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
     if file["problem"] and file["problem"] != problem:  # that one follows as the error

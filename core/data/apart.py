@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.data import limits
+from core.data.decisions import Decision
 from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve
@@ -86,7 +87,7 @@ def read_folder(path: Path, reading: dict[str, str], *, to_train: bool = True) -
 
     with _read("folder", path, {**reading, "to_train": to_train}) as (answer, folder):
         splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
-        return WordLabelled(splits, answer.classes, answer.notes, answer.task)
+        return WordLabelled(splits, answer.classes, answer.notes, answer.task, answer.decisions)
 
 
 def read_published(path: Path, name: str) -> WordLabelled:
@@ -194,6 +195,7 @@ class _Answer(msgspec.Struct):
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     task: Task = "single"
+    decisions: tuple[Decision, ...] = ()
     splits: dict[str, str] = {}
     text: str = ""
     rows: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -100,8 +101,9 @@ def data_card(
         yardstick_chars: The same with character n-grams beside the words.
 
     Returns:
-        `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
-        text in tokens; `splits`: for each `rows`, `classes` (rows and share; of tags words), `tokens` (length
+        `name, source, language, licence, task, fingerprint, notes, decisions` (how the file was read), `classes`;
+        `vocabulary`: its `size` and the longest text in tokens; `splits`: for each `rows`, `classes` (rows and share;
+        of tags words), `tokens` (length
         distribution before cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them)
         and, of a multi-label task, `labels` (rows by their number of labels, and the mean); `repeats` within and across
         splits; `yardstick` and `yardstick_chars`, or None; `measured` or None.
@@ -115,6 +117,7 @@ def data_card(
         "task": dataset.task,
         "fingerprint": dataset.fingerprint,
         "notes": list(dataset.notes),
+        "decisions": [dataclasses.asdict(each) for each in dataset.decisions],
         "classes": list(dataset.classes),
         "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
         "splits": {name: _split(rows, dataset, tokenizer) for name, rows in dataset.splits.items()},

@@ -20,9 +20,18 @@ def check(config: DataConfig) -> dict[str, Any]:
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        and where it loads `task`, `classes`, `splits` (rows of each) and `notes`.
+        `decisions` (those of all files: a `core.data.decisions.Decision` each, and `file`), and where it loads `task`,
+        `classes`, `splits` (rows of each) and `notes`.
     """
-    result: dict[str, Any] = {"data": config.name, "ok": True, "problem": "", "files": _files(config)}
+    files = _files(config)
+    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
+    result: dict[str, Any] = {
+        "data": config.name,
+        "ok": True,
+        "problem": "",
+        "files": files,
+        "decisions": decisions,
+    }
     try:
         dataset = load(config)
     except SentiscopeError as error:

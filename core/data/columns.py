@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +19,12 @@ from core.exceptions import DataError
 from core.numbers import count
 
 TEXT_NAMES = (
-    "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text"
+    "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text "
+    "reviewtext review_text review_body tweet_text"
 ).split()
 LABEL_NAMES = (
-    "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y "
-    "gold_label is_duplicate"
+    "label sentiment polarity class classes category target emotion airline_sentiment rating overall stars score "
+    "labels y gold_label is_duplicate intent annotation"
 ).split()
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
@@ -36,10 +39,21 @@ PAIR_NAMES = (
 )
 """Two columns of these names are the texts of a pair."""
 
+MISSING = frozenset({"\\N", "#N/A", "#N/A N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "NULL"})
+"""What databases and spreadsheets write where there is no value."""
 SINGLE = "none"
 """As `data.pair`: each text is read by itself, whatever the columns are called."""
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+    "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
+)
+"""Joiners stay inside emoji and between letters of other scripts, where they change what is seen."""
+_WHOLE = re.compile(r"[-+]?\d+\.0+")
 MOST_NESTED = 20
 """Levels of lists and objects in a cell."""
+_FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
+_MOST_RATINGS = 11
+"""Distinct numbers of a rating at most: 0 to 10."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
@@ -59,6 +73,24 @@ class Column:
     """Every value is a number."""
     nested: bool
     """Cells are lists or objects."""
+    flag: bool = False
+    """Every value is one of two that mean yes and no."""
+
+
+def clean_label(word: str) -> str:
+    """Return a label as a reader sees it: composed, without invisible characters or blanks around, `1` for `1.0`.
+
+    A cell that only says that there is no value becomes empty.
+    """
+    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
+    if is_missing(seen):
+        return ""
+    return seen.partition(".")[0] if _WHOLE.fullmatch(seen) else seen
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell says that there is no value, as databases and spreadsheets do."""
+    return cell.strip() in MISSING
 
 
 def as_words(values: pd.Series) -> pd.Series:
@@ -151,6 +183,23 @@ def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file:
     return first, second
 
 
+def is_label_name(name: str) -> bool:
+    """Return whether a column is called what columns of labels usually are."""
+    return name.strip().casefold() in LABEL_NAMES
+
+
+def label_candidates(columns: Sequence[Column], rows: int) -> list[Column]:
+    """Return the columns that could be labels by their content, those with the fewest values first."""
+    few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
+    return sorted(few, key=lambda column: column.distinct)
+
+
+def text_candidates(columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that could be texts by their content, the longest and most varied first."""
+    words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
+    return sorted(words, key=lambda column: -column.mean_length * column.distinct)
+
+
 def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
     """The name of the text column of a table without labels; arguments and errors as of `choose`."""
     found = _named(columns, text, "text", file) if text else _guess_text(columns)
@@ -215,7 +264,8 @@ def _column(name: str, values: pd.Series) -> Column:
     distinct = int(words.nunique())
     numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_numbers(words.head(100)) and _numbers(words))
     mean = float(lengths.mean()) if len(present) else 0.0
-    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested)
+    flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
+    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag)
 
 
 def _numbers(words: pd.Series) -> bool:
@@ -246,14 +296,16 @@ def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 
 
 def _guess_text(columns: Sequence[Column]) -> Column | None:
-    words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
-    by_name = _by_name(words, TEXT_NAMES)
-    return by_name or max(words, key=lambda column: column.mean_length * column.distinct, default=None)
+    words = text_candidates(columns)
+    return _by_name(words, TEXT_NAMES) or next(iter(words), None)
 
 
 def _guess_label(columns: Sequence[Column], rows: int) -> Column | None:
     by_name = _by_name(columns, LABEL_NAMES)
     if by_name:
         return by_name
-    few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
-    return min(few, key=lambda column: column.distinct, default=None)
+    few = label_candidates(columns, rows)
+    ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
+    if few and few[0].flag and ratings:
+        return ratings[0]
+    return next(iter(few), None)

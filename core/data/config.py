@@ -50,6 +50,11 @@ class DataConfig:
     header: Literal["", "yes", "no"] = setting(
         "", help="Whether the first row of a table names its columns; empty: found by inspection."
     )
+    quoting: Literal["", "double", "backslash", "single", "curly", "none"] = setting(
+        "",
+        help='How fields of a text file are quoted: double "a ""b""", backslash "a \\"b\\"", single or curly quotes, '
+        "none: quotes are ordinary characters; empty: found by inspection.",
+    )
     rename: str = setting(
         "",
         help="Labels under other names, such as `1=negative,2=negative,3=,5=positive`: two become one class, and rows "
@@ -167,7 +172,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
-        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header")
+        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting")
         return {name: getattr(self, name) for name in names}
 
     def renamed(self) -> dict[str, str]:

@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core.data import limits
-from core.data.columns import PAIR_NAMES
+from core.data.table_head import HEADER_ROWS, Head, column_names, find_head, has_header, is_usual, unique
 from core.exceptions import DataError
 from core.numbers import count
+
+__all__ = ["HEADER_ROWS", "column_names", "has_header", "parse", "rows_like", "unique"]
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 """Tried in this order when none is named."""
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", "": "none"}
 """How a person calls a delimiter."""
+QUOTINGS = ("double", "backslash", "single", "curly", "none")
+"""How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
 _LEAST_REGULAR = 0.9
 """Least share of rows with the same number of fields for a delimiter to be believed."""
-HEADER_ROWS = 2_001
-"""Rows that tell whether the first one names the columns."""
 _SAMPLE = 400_000
-"""Characters that the delimiter is chosen from."""
-_HEADER_WORDS = frozenset(
-    "text sentence review document tweet content comment message body utterance phrase headline title id label labels "
-    "sentiment polarity class classes category target rating stars score emotion date user query author index "
-    "tweet_id review_id document_id sentence_id split y gold_label is_duplicate".split()
-) | {name for pair in PAIR_NAMES for name in pair}
-_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+"""Characters that delimiter and quoting are chosen from."""
+_LEAST_ENCLOSED = 0.2
+"""Least cells in single or curly quotes, for each row, for these to be the file's quoting."""
+_UNSTRICT = 0.1
+"""Stray quotes a row that a reading is charged with where some quote is out of place."""
+_SEP = re.compile(r'\s*"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_ESCAPED = re.compile(r'\\(["\\])')
+_ENCLOSED = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "«": "»"}
 
 csv.field_size_limit(2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Quoting:
+    """How fields are quoted."""
+
+    kind: str = "none"
+    """One of `QUOTINGS`."""
+    blank: bool = False
+    """Whether a blank may stand between delimiter and quote."""
 
 
 @dataclass(frozen=True)
@@ -45,47 +57,88 @@ class Parsed:
     rows: list[list[str]]
     delimiter: str
     """Empty: one text a line, no columns."""
-    quoted: bool
-    header: bool
+    quoting: Quoting
+    head: Head
     ragged: tuple[int, ...] = ()
     """1-based numbers of rows left out because they have too many or too few fields."""
+    repeated: int = 0
+    """Rows left out because they repeat the header."""
+    other_quotings: tuple[str, ...] = ()
+    """Quotings that give rows of the same shape."""
+    other_delimiters: tuple[str, ...] = ()
+    """Delimiters that divide most lines too."""
+    separator_line: bool = False
+    """Whether the file's first line names the delimiter, as `sep=;`."""
+
+    @property
+    def quoted(self) -> bool:
+        """Whether quotes are understood."""
+        return self.quoting.kind != "none"
+
+    @property
+    def header(self) -> bool:
+        """Whether a row names the columns."""
+        return self.head.named
 
 
-def parse(text: str, delimiter: str = "", header: str = "", *, file: str = "") -> Parsed:
-    """Rows and columns of a delimited text.
+def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> Parsed:
+    """Divide a text into rows and columns.
 
     Args:
         text: The whole file.
         delimiter: One or more characters, or `tab`; empty: found by inspection.
         header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
+        quoting: One of `QUOTINGS`; empty: found by inspection.
         file: Name for messages.
 
     Raises:
         DataError: if the named delimiter does not occur, or the table is larger than allowed (`limits`).
     """
+    named = _SEP.match(text)
+    text = (text[named.end() :] if named else text).rstrip("\x1a")
     wanted = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
-    chosen = wanted or _find_delimiter(text)
-    rows, quoted = _best_rows(text, chosen, file)
+    ranked = [] if wanted else [named[1]] if named else _rank_delimiters(text)
+    chosen = wanted or (ranked[0] if ranked else "")
+    dialect, others = _find_quoting(text, chosen, quoting)
+    rows, dialect = _best_rows(text, chosen, dialect, others if not quoting else [], file)
     width, _ = _shape(rows)
     limits.check_shape(len(rows), width, file=file)
     if wanted and width < 2:
-        found = _find_delimiter(text)
-        hint = f"; the file seems to use {_spoken(found)}" if found else ""
+        found = _rank_delimiters(text)
+        hint = f"; the file seems to use {_spoken(found[0])}" if found else ""
         raise DataError(f"the delimiter {_spoken(wanted)} does not divide its lines into columns{hint}", file=file)
-    regular = [row for row in rows if len(row) == width]
-    named = has_header(regular, header)
-    ragged = tuple(number for number, row in enumerate(rows, 0 if named else 1) if len(row) != width)
-    columns = column_names(regular[0]) if named else tuple(map(str, range(width)))
-    return Parsed(columns, regular[1:] if named else regular, chosen, quoted, named, ragged)
+    head = find_head(rows[: HEADER_ROWS + 20], width, header)
+    below = rows[head.begin :]
+    ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
+    kept = [row for row in below if len(row) == width] if ragged else below
+    data = [row for row in kept if not _repeats(row, head)] if head.named else kept
+    return Parsed(
+        head.columns,
+        data,
+        chosen,
+        dialect,
+        head,
+        ragged,
+        len(kept) - len(data),
+        tuple(dict.fromkeys(each.kind for each in others if each.kind != dialect.kind)),
+        tuple(ranked[1:]),
+        named is not None,
+    )
 
 
 def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator[list[str]]:
-    """The rows below the header, read as the beginning of the same file was found to be written.
+    """Yield the rows below the header, read as the beginning of the same file was found to be written.
 
     Raises:
         DataError: a row has another number of fields, or there are more rows than allowed.
     """
-    for number, row in enumerate(_bounded(_rows(lines, like.delimiter, like.quoted), file), 0 if like.header else 1):
+    lines = iter(lines)
+    if like.separator_line:
+        next(lines, "")
+    rows = _bounded(_rows(lines, like.delimiter, like.quoting), file)
+    for number, row in enumerate(rows, 1 - like.head.begin):
+        if number < 1 or _repeats(row, like.head):
+            continue
         if len(row) != len(like.columns):
             raise DataError(
                 f"has {count(len(row))} fields and the others {count(len(like.columns))}; put texts that hold the "
@@ -93,89 +146,139 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
                 file=file,
                 row=number,
             )
-        if number:
-            yield row
+        yield row
 
 
-def has_header(rows: list[list[str]], asked: str = "") -> bool:
-    """Whether the first row names the columns instead of being data: as `asked` (`yes`, `no`), else by inspection.
-
-    By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
-    column of few values none of which is that word.
-    """
-    if asked and rows:
-        return asked == "yes"
-    if len(rows) < 2:
-        return False
-    first, rest = rows[0], rows[1:HEADER_ROWS]
-    columns = list(zip(*rest, strict=True))
-    cells = [cell.strip() for cell in first]
-    usual = [n for n, cell in enumerate(cells) if cell.casefold() in _HEADER_WORDS and cell not in columns[n]]
-    if usual:
-        return True
-    if any(_NUMBER.fullmatch(cell) or len(cell) > 40 or not cell for cell in cells) or len(set(cells)) < len(cells):
-        return False
-    if any(all(_NUMBER.fullmatch(value.strip()) for value in column) for column in columns):
-        return True
-    few = [n for n, column in enumerate(columns) if len(column) >= 20 and len(set(column)) <= len(column) // 4]
-    return bool(few) and all(cells[n] not in columns[n] for n in few)
-
-
-def column_names(cells: list[str]) -> tuple[str, ...]:
-    """Distinct names for the columns: blanks become `column N`, repeats get a number."""
-    return unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
-
-
-def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, each but once: what was there before gets a number behind it."""
-    seen: set[str] = set()
-    found = []
-    for name in names:
-        free = (f"{name} ({number})" for number in itertools.count(2))
-        seen_as = name if name not in seen else next(other for other in free if other not in seen)
-        seen.add(seen_as)
-        found.append(seen_as)
-    return tuple(found)
+def _repeats(row: list[str], head: Head) -> bool:
+    """Whether a row is the header again, as where files were joined."""
+    return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
 def _spoken(delimiter: str) -> str:
     return NAMES.get(delimiter, f"'{delimiter}'")
 
 
-def _find_delimiter(text: str) -> str:
-    """The delimiter under which most rows have the same number of fields; none if no one is regular enough."""
+def _rank_delimiters(text: str) -> list[str]:
+    """Return the delimiters under which most rows have the same number of fields, the best first."""
     # Own: of 19 files csv.Sniffer was right on 9, clevercsv on 11, this on 18; both of them cut plain sentences up.
     sample = text[:_SAMPLE]
-    best, best_share = "", _LEAST_REGULAR
+    if _is_blank_separated(sample):
+        return [" "]
+    found: dict[str, float] = {}
     for delimiter in DELIMITERS:
         if delimiter not in sample:
             continue
-        for quoted in (True, False) if len(delimiter) == 1 else (False,):
-            rows = list(_rows(_lines(sample), delimiter, quoted))
+        for kind in ("double", "none") if len(delimiter) == 1 else ("none",):
+            rows = list(_rows(_lines(sample), delimiter, Quoting(kind)))
             width, share = _shape(rows[:-1] if len(text) > _SAMPLE else rows)
-            if width > 1 and (share > best_share or (share == best_share and not best)):
-                best, best_share = delimiter, share
+            if width > 1 and share >= _LEAST_REGULAR:
+                found[delimiter] = max(share, found.get(delimiter, 0.0))
+    ranked = sorted(found, key=lambda each: -found[each]) or _of_header(sample)
     # «a|||b» is regular under «|» as well, with empty fields between.
-    return "|||" if best == "|" and _shape(_rows(_lines(sample), "|||", False))[0] > 1 else best
+    if ranked[:1] == ["|"] and _shape(_rows(_lines(sample), "|||", Quoting()))[0] > 1:
+        ranked = ["|||", *(each for each in ranked if each != "|||")]
+    return ranked
 
 
-def _best_rows(text: str, delimiter: str, file: str) -> tuple[list[list[str]], bool]:
-    """Rows with quotes understood or taken as ordinary characters, whichever fits the file, and which it was.
+def _of_header(sample: str) -> list[str]:
+    """Return a delimiter that few rows agree with, if the first one speaks for it."""
+    first = next(_lines(sample), "").strip()
+    for delimiter in DELIMITERS[:4]:
+        cells = [cell.strip().strip("\"'") for cell in first.split(delimiter)]
+        if len(cells) > 1 and is_usual(cells) and _shape(_rows(_lines(sample), delimiter, Quoting("double")))[1] > 0.5:
+            return [delimiter]
+    return []
+
+
+def _is_blank_separated(sample: str) -> bool:
+    """Whether quoted cells stand with blanks between them, as R writes them; its header may lack one."""
+    if not re.match('"[^"\r\n]*" "', sample):
+        return False
+    try:
+        width, share = _shape(list(_rows(_lines(sample), " ", Quoting("double"), strict=True))[1:])
+    except csv.Error:
+        return False
+    return width > 1 and share >= _LEAST_REGULAR
+
+
+def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
+    """Return the quoting under which most rows have the same width and the fewest stray quotes, and others tried."""
+    if len(delimiter) != 1:
+        return Quoting(), []
+    sample = text[:_SAMPLE]
+    tried = _possible(sample, delimiter, asked)
+    scores = {each: _score(sample, delimiter, each, cut=len(text) > _SAMPLE) for each in tried}
+    ranked = sorted(tried, key=lambda each: scores[each], reverse=True)
+    best = ranked[0]
+    return best, [each for each in ranked[1:] if scores[each][0] >= scores[best][0]]
+
+
+def _possible(sample: str, delimiter: str, asked: str) -> list[Quoting]:
+    """Return the quotings whose signs occur."""
+    mark = re.escape(delimiter)
+    blank = [False, True] if re.search(rf"{mark} +[\"'“]", sample) else [False]
+    if asked:
+        return [Quoting(asked, each) for each in blank] if asked != "none" else [Quoting()]
+    kinds = [
+        *(["double"] if '"' in sample else []),
+        *(["backslash"] if '\\"' in sample else []),
+        *(["single"] if re.search(rf"(?:^|{mark}) *'", sample, re.MULTILINE) else []),
+        *(["curly"] if re.search(rf"(?:^|{mark}) *[“„]", sample, re.MULTILINE) else []),
+    ]
+    return [Quoting(), *(Quoting(kind, each) for kind in kinds for each in blank)]
+
+
+def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
+    """Rate a quoting: the share of rows of one width, and the stray quotes that remain for each row, negative."""
+    strict = True
+    try:
+        rows = list(_rows(_lines(sample), delimiter, quoting, strict=True))
+    except csv.Error:
+        strict = False
+        rows = list(_rows(_lines(sample), delimiter, quoting))
+    rows = rows[:-1] if cut else rows
+    share = round(_shape(rows)[1], 3)
+    total = max(1, len(rows))
+    stray = sum(_is_stray(cell) for row in rows for cell in row) / total
+    if quoting.kind in ("single", "curly"):
+        plain = sum(_is_stray(cell) for row in _rows(_lines(sample), delimiter, Quoting()) for cell in row) / total
+        if not strict or (plain - stray < _LEAST_ENCLOSED and share < 1):
+            return 0.0, -stray
+        if plain - stray < _LEAST_ENCLOSED:
+            stray = plain + _UNSTRICT
+    return share, -stray - (0.0 if strict else _UNSTRICT)
+
+
+def _is_stray(cell: str) -> bool:
+    """Whether a cell still has quotes around it, or an escaped one inside."""
+    cell = cell.strip()
+    return (len(cell) > 1 and _ENCLOSED.get(cell[0]) == cell[-1]) or '\\"' in cell
+
+
+def _best_rows(
+    text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
+) -> tuple[list[list[str]], Quoting]:
+    """Return all rows, and the quoting that gave them: the one found in the sample unless the rest speaks against it.
 
     Only the better reading is kept: of a large file the other one would fill the memory a second time.
     """
 
-    def shape(quoted: bool, strict: bool = False) -> tuple[int, float]:
-        return _shape(_bounded(_rows(_lines(text), delimiter, quoted, strict), file))
+    def read(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
+        return _bounded(_rows(_lines(text), delimiter, quoting, strict), file)
 
-    quoted = False
-    if '"' in text and len(delimiter) == 1:
-        plain = shape(False)[1]
+    if len(text) > _SAMPLE and others:
         try:
-            quoted = shape(True, strict=True)[1] >= plain
+            rows = list(read(dialect, strict=True))
+            share = _shape(rows)[1]
         except csv.Error:
-            quoted = shape(True)[1] > plain
-    return list(_bounded(_rows(_lines(text), delimiter, quoted), file)), quoted
+            rows, share = [], 0.0
+        if share < 1:
+            del rows
+            shares = {each: _shape(read(each))[1] for each in (dialect, *others)}
+            dialect = max(shares, key=lambda each: shares[each])
+            rows = list(read(dialect))
+        return rows, dialect
+    return list(read(dialect)), dialect
 
 
 def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
@@ -199,11 +302,23 @@ def _lines(text: str) -> Iterator[str]:
     return (found.group() for found in _LINE.finditer(text))
 
 
-def _rows(lines: Iterable[str], delimiter: str, quoted: bool, strict: bool = False) -> Iterator[list[str]]:
-    if quoted:
-        return (row for row in csv.reader(lines, delimiter=delimiter, strict=strict) if row)
-    bare = (line.rstrip("\r\n") for line in lines)
-    return (line.split(delimiter) if delimiter else [line] for line in bare if line.strip())
+def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
+    if quoting.kind == "none":
+        bare = (line.rstrip("\r\n") for line in lines)
+        return (line.split(delimiter) if delimiter else [line] for line in bare if line.strip())
+    if quoting.kind == "backslash":
+        lines = (_ESCAPED.sub(_unescaped, line) for line in lines)
+    elif quoting.kind == "curly":
+        mark = re.escape(delimiter)
+        opening, closing = re.compile(rf"(^|{mark}) *[“„]"), re.compile(rf"[”“] *(?={mark}|[\r\n]*$)")
+        lines = (closing.sub('"', opening.sub(r'\1"', line.replace('"', '""'))) for line in lines)
+    sign = "'" if quoting.kind == "single" else '"'
+    found = csv.reader(lines, delimiter=delimiter, quotechar=sign, strict=strict, skipinitialspace=quoting.blank)
+    return (row for row in found if row)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return '""' if found[1] == '"' else "\\"
 
 
 def _shape(rows: Iterable[list[str]]) -> tuple[int, float]:

@@ -15,11 +15,13 @@ import pandas as pd
 
 from core.data import conll, limits
 from core.data.columns import cell_of
+from core.data.decisions import Decision
 from core.data.decode import decode, without_surrogates
 from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
 from core.data.excel import read_excel
 from core.data.findings import Finding, plural
 from core.data.parquet import read_parquet
+from core.data.reading_decisions import describe_encoding, describe_table
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -49,9 +51,10 @@ class RawTable:
     quoted: bool = False
     header: bool = True
     findings: tuple[Finding, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
-def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: str = "") -> RawTable:
+def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: str = "", quoting: str = "") -> RawTable:
     """The cells of one file; its kind is decided by its content, not by its name.
 
     Args:
@@ -60,6 +63,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: s
             found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a delimited text or Excel sheet names its columns; empty: found.
+        quoting: How fields of a delimited text are quoted, one of `QUOTINGS`; empty: found.
 
     Raises:
         DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
@@ -75,7 +79,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: s
         return RawTable(read_parquet(path), "parquet")
     if data.startswith(b"PK\x03\x04"):
         return _xlsx(data, path.name, header)
-    return _text(data, path.name, delimiter, encoding, header)
+    return _text(data, path.name, delimiter, encoding, header, quoting)
 
 
 def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
@@ -88,31 +92,51 @@ def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
     return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)
 
 
-def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str) -> RawTable:
+def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str, quoting: str) -> RawTable:
     decoded = decode(data, encoding, file=file)
-    text, found = decoded.text, list[Finding]()
-    if decoded.damaged:
-        message = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
-        found.append(Finding("damaged-characters", "warning", decoded.damaged, message))
+    text = decoded.text
+    decisions, found = describe_encoding(decoded)
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
         frame, told = conll.read_conll(text, file)
-        return RawTable(frame, conll.KIND, encoding=decoded.encoding, header=False, findings=(*found, *told))
+        return RawTable(
+            frame,
+            conll.KIND,
+            encoding=decoded.encoding,
+            header=False,
+            findings=(*found, *told),
+            decisions=tuple(decisions),
+        )
     start = text.lstrip()[:1]
     if not delimiter and start in "[{":
         table = _json(text, file)
         if table is not None:
-            return RawTable(table[0], table[1], encoding=decoded.encoding, findings=tuple(found))
+            return RawTable(
+                table[0], table[1], encoding=decoded.encoding, findings=tuple(found), decisions=tuple(decisions)
+            )
     if not delimiter and start == "(" and _are_trees(text):
-        return RawTable(_trees(text, file), "trees", encoding=decoded.encoding, header=False, findings=tuple(found))
-    parsed = parse(text, delimiter, header, file=file)
-    if parsed.ragged:
-        _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
-        shown = ", ".join(map(str, parsed.ragged[:3]))
-        message = f"{plural(len(parsed.ragged), 'row')} with too many or too few fields left out (first: row {shown})"
-        found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
+        return RawTable(
+            _trees(text, file),
+            "trees",
+            encoding=decoded.encoding,
+            header=False,
+            findings=tuple(found),
+            decisions=tuple(decisions),
+        )
+    parsed = parse(text, delimiter, header, quoting, file=file)
+    _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
     kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
     frame = _frame([[cell or None for cell in row] for row in parsed.rows], parsed.columns)
-    return RawTable(frame, kind, decoded.encoding, parsed.delimiter, parsed.quoted, parsed.header, tuple(found))
+    of_table, told = describe_table(parsed)
+    return RawTable(
+        frame,
+        kind,
+        decoded.encoding,
+        parsed.delimiter,
+        parsed.quoted,
+        parsed.header,
+        (*found, *told),
+        (*decisions, *of_table),
+    )
 
 
 def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:

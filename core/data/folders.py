@@ -9,12 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from core.data import conll, labelled, limits
-from core.data.columns import SINGLE
+from core.data.columns import SINGLE, describe
+from core.data.decisions import Decision
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural, shown
 from core.data.layout import TAGGED, Layout, find_layout
+from core.data.reading_decisions import describe_columns
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Task
 from core.exceptions import DataError
 
@@ -39,6 +41,8 @@ class WordLabelled:
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     task: Task = "single"
+    decisions: tuple[Decision, ...] = ()
+    """Of the file, or of the first one of a folder."""
 
 
 def read_folder(
@@ -51,6 +55,7 @@ def read_folder(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
     to_train: bool = True,
 ) -> WordLabelled:
     """The splits of a folder; column, separator, delimiter, encoding and header settings as for a single file.
@@ -71,10 +76,11 @@ def read_folder(
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = {}, []
-    multi, layout = names is not None and names.task == "multi", None
+    multi, layout, decisions = names is not None and names.task == "multi", None, tuple[Decision, ...]()
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
-        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
+        asked = text, label
+        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
         if table.kind == conll.KIND:
             layout = layout or TAGGED
         elif layout is None or not layout.fits(table.frame):
@@ -84,6 +90,9 @@ def read_folder(
             pair = layout.pair or SINGLE
         if (layout is TAGGED) != (table.kind == conll.KIND):
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
+        if not splits and layout is not TAGGED:
+            of_columns, _ = describe_columns(table.frame, describe(table.frame), layout, *asked)
+            decisions = (*table.decisions, *of_columns)
         rows, found = labelled.clean(table.frame, layout, file=file)
         if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
@@ -93,7 +102,8 @@ def read_folder(
     if layout is None:
         return named(splits, names, str(folder), tuple(notes), to_train=to_train)
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
-    return named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
+    found_all = named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
+    return dataclasses.replace(found_all, decisions=decisions)
 
 
 def _again(first: Layout | None, found: Layout) -> Layout:

@@ -11,12 +11,15 @@ import pandas as pd
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
+from core.data.decisions import Decision
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
+from core.data.reading_decisions import describe_columns
 from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
+from core.numbers import count
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARACTERS = 200
@@ -50,6 +53,8 @@ class FileReport:
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
     """Name of the column of second texts; empty: texts are single."""
+    decisions: tuple[Decision, ...] = ()
+    """What was decided about the file, each with what else could have been chosen."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ def inspect_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
 ) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
@@ -84,13 +90,14 @@ def inspect_file(
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
+        quoting: How fields of a text file are quoted, one of `core.data.delimited.QUOTINGS`; empty: found.
 
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    return _look(path, table, text, label, separator, pair)[0]
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
+    return _look(path, table, text, label, separator, pair, quoting=quoting)[0]
 
 
 def read_file(
@@ -103,6 +110,7 @@ def read_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    quoting: str = "",
     to_train: bool = True,
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
@@ -113,31 +121,49 @@ def read_file(
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    report, rows, error = _look(path, table, text, label, separator, pair, to_train)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
+    report, rows, error = _look(path, table, text, label, separator, pair, to_train, quoting)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
 
 
 def _look(
-    path: Path, table: RawTable, text: str, label: str, separator: str, pair: str, to_train: bool = True
+    path: Path,
+    table: RawTable,
+    text: str,
+    label: str,
+    separator: str,
+    pair: str,
+    to_train: bool = True,
+    quoting: str = "",
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """The report, and the usable rows or the reason why there are none."""
     columns = describe(table.frame)
     findings, rows, problem, layout = list(table.findings), None, None, None
+    decisions = list(table.decisions)
     try:
         names = labelled.label_names(path.parent)
         multi = names is not None and names.task == "multi"
         layout = TAGGED
         if table.kind != KIND:
-            layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
+            layout = find_layout(
+                table.frame, text, label, separator, pair=pair, multi=multi, columns=columns, file=path.name
+            )
+            of_columns, found = describe_columns(table.frame, columns, layout, text, label)
+            decisions += of_columns
+            findings += found
         rows, found = labelled.clean(table.frame, layout, file=path.name)
-        findings += found + labelled.examine(rows, to_train=to_train)
+        findings += found + labelled.examine(rows, to_train=to_train, column=layout.label)
         labelled.refuse(findings, path.name)
+        if table.delimiter and not quoting and layout is not TAGGED:
+            labelled.refuse_quoted(rows["label"], path.name)
         rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
+    if rows is not None and len(rows) < len(table.frame):
+        reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
+        decisions.append(Decision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons))
     report = FileReport(
         file=path.name,
         kind=table.kind,
@@ -155,6 +181,7 @@ def _look(
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
+        decisions=tuple(decisions),
     )
     return report, rows, problem
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ from typing import Any
 import pandas as pd
 
 from core.data import limits
-from core.data.columns import MOST_GUESSED, as_words
+from core.data.columns import MISSING, MOST_GUESSED, as_words, clean_label
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
-from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits
+from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits, single_labels
 from core.data.table import Task
 from core.exceptions import DataError
 from core.numbers import count
@@ -38,7 +39,9 @@ _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_SHARE = 0.01
 _WHOLE_NUMBER = re.compile(r"\d{1,300}")
 """Not `str.isdigit`, which takes `²` for one; and no more digits than Python turns into a number."""
-_WHOLE = re.compile(r"-?\d+\.0+")
+_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
+_CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
+"""Columns of these names hold classes also where they are more than fifty numbers."""
 WITHHELD = "-1"
 """What benchmark files write where a label is withheld; in a person's own file it may be a class."""
 
@@ -66,8 +69,11 @@ def clean(
     if layout.task == "tokens":
         labels = frame[layout.label]
     else:
-        labels = label_sets(frame, layout, file=file) if multi else _label_words(frame[layout.label])
+        labels = label_sets(frame, layout, file=file) if multi else as_words(single_labels(frame, layout, file=file))
+    labels, merged = (labels, []) if multi or layout.task == "tokens" else _as_seen(labels)
+    texts = texts.mask(texts.isin(MISSING - {"NULL"}))
     usable, findings = _usable(texts, labels, withheld)
+    findings = [*merged, *findings]
     if layout.pair:
         texts = _joined(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
     taken = [layout.text, layout.pair, *layout.labels, *(prefixed_bits(frame) if multi else []), "text", "label"]
@@ -129,24 +135,46 @@ def _spoken(mark: str) -> str:
     return {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(mark, f"'{mark}'")
 
 
-def examine(rows: pd.DataFrame, *, to_train: bool = True) -> list[Finding]:
-    """What is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included."""
-    return [*_repeats(rows), *_lengths(rows), *examine_classes(rows, to_train=to_train)]
+def examine(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return what is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included.
+
+    Args:
+        rows: As `clean` gives them.
+        to_train: Whether there must be enough rows of two classes.
+        column: Name of the label column, which may say that many numbers are classes.
+    """
+    return [*_repeats(rows), *_lengths(rows), *examine_classes(rows, to_train=to_train, column=column)]
 
 
-def examine_classes(rows: pd.DataFrame, *, to_train: bool = True) -> list[Finding]:
-    """Whether cleaned rows are enough to train on, or to evaluate on: refusals and warnings about classes only."""
+def refuse_quoted(labels: pd.Series, file: str) -> None:
+    """Refuse labels that keep a quote of a delimited file, since its quoting was not understood.
+
+    Raises:
+        DataError: a label begins or ends with a quote that has no partner inside, or stands in quotes.
+    """
+    for word in sorted(words(labels)):
+        ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
+        if ends and (word.count('"') % 2 or (len(word) > 1 and _QUOTES.get(word[0]) == word[-1]) or '\\"' in word):
+            raise DataError(
+                f"the label {shown(word)} begins or ends with a quote, so the file is quoted in a way that was not "
+                "understood; name it with data.quoting: double, backslash, single, curly or none",
+                file=file,
+            )
+
+
+def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return whether cleaned rows are enough to train or evaluate on: refusals and warnings about classes only."""
     counts = rows["label"].explode().value_counts()
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
     if not to_train:
-        return [each for each in [_too_many(counts, len(rows))] if each]
+        return [each for each in [_too_many(counts, len(rows), column)] if each]
     if len(counts) == 1:
         message = f"every row has the label '{shown(counts.index[0])}'; a classifier needs at least two classes"
         return [Finding("single-class", "refused", 1, message)]
     if not len(counts):
         return [Finding("single-class", "refused", 0, "no row has any label")]
-    too_many = _too_many(counts, len(rows))
+    too_many = _too_many(counts, len(rows), column)
     if too_many:
         return [too_many]
     enough = int((counts >= LEAST_PER_CLASS).sum())
@@ -167,10 +195,10 @@ def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
         findings.append(Finding("small-class", "warning", len(few), message))
     if rows < SMALL:
         findings.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
-    folded = counts.index.str.casefold()
-    if folded.nunique() < len(counts):
-        alike = len(counts) - folded.nunique()
-        message = f"{plural(alike, 'label')} differing from another only in upper or lower case"
+    folded = {" ".join(unicodedata.normalize("NFKC", name).casefold().split()) for name in counts.index}
+    if len(folded) < len(counts):
+        alike = len(counts) - len(folded)
+        message = f"{plural(alike, 'label')} differing from another only in upper or lower case, width or spacing"
         findings.append(Finding("case", "warning", alike, message))
     return findings
 
@@ -272,12 +300,28 @@ def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Seri
     return usable, findings
 
 
-def _label_words(values: pd.Series) -> pd.Series:
-    words = as_words(values).str.strip()
-    distinct = words.dropna().unique()
-    if len(distinct) and all(_WHOLE.fullmatch(word) for word in distinct):
-        words = words.str.replace(r"\.0+$", "", regex=True)
-    return words
+def _as_seen(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    """Labels as a reader sees them (`clean_label`), and how many ways of writing became one."""
+    written = labels.dropna().unique()
+    seen = {word: clean_label(word) for word in written}
+    of: dict[str, list[str]] = {}
+    for word, label in seen.items():
+        of.setdefault(label, []).append(word)
+    findings = []
+    if signs := sorted(word.strip() for word in of.get("", []) if word.strip()):
+        cells = int(labels.isin(of[""]).sum())
+        message = f"{plural(cells, 'cell')} of {', '.join(signs)} read as no label"
+        findings.append(Finding("missing-signs", "warning", cells, message))
+    several = {label: words for label, words in of.items() if label and len({word.strip() for word in words}) > 1}
+    if several:
+        example = next(iter(several.values()))
+        ways = sum(map(len, several.values()))
+        message = (
+            f"{ways} ways of writing became {plural(len(several), 'label')}, such as "
+            f"{' = '.join(ascii(word) for word in example[:3])}"
+        )
+        findings.append(Finding("labels-merged", "warning", ways, message))
+    return labels.map(seen, na_action="ignore").astype("str"), findings
 
 
 def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
@@ -323,9 +367,10 @@ def _lengths(rows: pd.DataFrame) -> list[Finding]:
     return [Finding("long", "warning", long, message)]
 
 
-def _too_many(counts: pd.Series, rows: int) -> Finding | None:
+def _too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
     numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
-    most = MOST_GUESSED if numeric else MOST_CLASSES
+    classes = column.strip().casefold() in _CLASS_NAMES and all(_WHOLE_NUMBER.fullmatch(name) for name in counts.index)
+    most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
     if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
         return None
     what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"

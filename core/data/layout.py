@@ -10,13 +10,14 @@ import dataclasses
 import fnmatch
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, choose_pair, describe
+from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, choose_pair, clean_label, describe
 from core.data.config import ONE_LABEL
 from core.data.table import Task
 from core.exceptions import DataError
@@ -28,6 +29,9 @@ MARKS = (";", "|", ",", " ")
 
 _BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
+_OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
+_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
+"""Keys of an object in a label cell that hold its labels."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Layout:
     """The sign between separated labels; empty: no cell has more than one."""
     pair: str = ""
     """The column of second texts; empty: texts are single."""
+    listed: bool = False
+    """Of form one: each cell is a list of one label."""
 
     @property
     def task(self) -> Task:
@@ -72,6 +78,7 @@ def find_layout(
     *,
     pair: str = "",
     multi: bool = False,
+    columns: Sequence[Column] = (),
     file: str = "",
 ) -> Layout:
     """How to read a table.
@@ -83,20 +90,24 @@ def find_layout(
         separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
         pair: Name or number of the column of second texts, `none` where texts are single; empty: found by name.
         multi: Texts have several labels, whatever this table looks like.
+        columns: Profiles of the columns (`describe`), where they are known already.
         file: Name for messages.
 
     Raises:
         DataError: if a named column is absent or not 0/1, or none can be guessed.
     """
-    text, second = choose_pair(describe(frame), text, pair, file=file)
+    columns = list(columns) or describe(frame)
+    text, second = choose_pair(columns, text, pair, file=file)
     if not second:
-        return _single(frame, text, label, separator, multi, file)
-    found = _single(frame.drop(columns=second), text, label, separator, multi, file)
+        return _single(frame, columns, text, label, separator, multi, file)
+    columns = [column for column in columns if column.name != second]
+    found = _single(frame.drop(columns=second), columns, text, label, separator, multi, file)
     return dataclasses.replace(found, pair=second)
 
 
-def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: bool, file: str) -> Layout:
-    columns = describe(frame)
+def _single(
+    frame: pd.DataFrame, columns: list[Column], text: str, label: str, separator: str, multi: bool, file: str
+) -> Layout:
     indicators = _indicators(frame, columns, label, file)
     if indicators:
         rest = [column for column in columns if column.name not in indicators]
@@ -104,14 +115,18 @@ def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: b
         return Layout(text_name, indicators, "columns")
     chosen = choose(columns, len(frame), text, label, file=file)
     text_name, label_name = chosen[0].name, chosen[1].name
-    cells = frame[label_name].dropna()
-    if any(isinstance(cell, dict) for cell in cells):
-        raise DataError("the cells hold objects, not labels", file=file, field=label_name)
+    cells = _distinct(frame[label_name].dropna())
+    if strange := next((cell for cell in cells if _is_object(cell) and _choices(cell) is None), None):
+        seen = ", ".join(map(str, _loaded(strange)))
+        raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})", file=file, field=label_name)
+    lists = _are_lists(cells)
+    if lists and not separator and not multi and all(len(_listed(cell)) == 1 for cell in cells):
+        return Layout(text_name, (label_name,), listed=True)
     if separator == ONE_LABEL:
         return Layout(text_name, (label_name,))
-    if _are_lists(cells):
+    if lists:
         return Layout(text_name, (label_name,), "list")
-    mark = separator or _mark(as_words(cells).str.strip().value_counts())
+    mark = separator or _mark(sorted({clean_label(word) for word in as_words(cells)} - {""}))
     if mark or multi:
         return Layout(text_name, (label_name,), "separated", mark)
     return Layout(text_name, (label_name,))
@@ -135,6 +150,22 @@ def label_sets(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> pd.Ser
     parts = _listed if layout.form == "list" else lambda cell: str(cell).split(layout.mark) if layout.mark else [cell]
     words = [None if _missing(cell) else _words(parts(cell)) for cell in cells]
     return pd.Series(words, index=frame.index, dtype=object)
+
+
+def single_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> pd.Series:
+    """Return the one label of each row, out of the lists of one where they stand in such.
+
+    Raises:
+        DataError: a list holds several labels, and those of the table that the layout was found on held one each.
+    """
+    cells = frame[layout.label]
+    if not layout.listed:
+        return cells
+    parts = [None if _missing(cell) else _listed(cell) for cell in cells]
+    if wrong := next((row for row, part in enumerate(parts, 1) if part and len(part) > 1), 0):
+        message = "the cell has several labels and the others one; data.separator=, reads all as lists"
+        raise DataError(message, file=file, row=wrong, field=layout.label)
+    return pd.Series([part[0] if part else None for part in parts], index=frame.index, dtype=object)
 
 
 def label_columns(layout: Layout) -> dict[str, str]:
@@ -210,17 +241,45 @@ def _bits(values: pd.Series, file: str) -> pd.Series:
 def _are_lists(cells: pd.Series) -> bool:
     if not len(cells):
         return False
-    if not pd.api.types.is_scalar(cells.iloc[0]):
+    if not pd.api.types.is_scalar(cells.iloc[0]) or any(map(_is_object, cells)):
         return True
     words = as_words(cells).str.strip()
     return bool(words.map(lambda word: _LIST.fullmatch(word) is not None).all())
+
+
+def _is_object(cell: Any) -> bool:
+    return isinstance(cell, dict) or (isinstance(cell, str) and _OBJECT.fullmatch(cell.strip()) is not None)
+
+
+def _loaded(cell: Any) -> dict[str, Any]:
+    """An object, or one in words; empty where the words are none."""
+    if isinstance(cell, dict):
+        return cell
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _choices(cell: Any) -> list[Any] | None:
+    """The labels in an object such as `{"choices": ["calm", "joy"]}`; None where it has none."""
+    found = _loaded(cell)
+    for key in _CHOICES:
+        if isinstance(found.get(key), (list, str, int)):
+            return found[key] if isinstance(found[key], list) else [found[key]]
+    return None
 
 
 def _listed(cell: Any) -> list[Any]:
     """A list, or one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return list(cell)
+    if _is_object(cell):
+        return _choices(cell) or []
     text = str(cell).strip()
+    if not text.startswith("["):
+        return [text]
     try:
         found = json.loads(text)
         return found if isinstance(found, list) else [found]
@@ -240,21 +299,30 @@ def _words(parts: list[Any]) -> tuple[str, ...] | None:
     """Distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
     if not parts:
         return ()
-    words = {as_word(part).strip() for part in parts if not _missing(part)}
+    words = {clean_label(as_word(part)) for part in parts if not _missing(part)}
     return tuple(sorted(words - {""})) or None
 
 
-def _mark(counts: pd.Series) -> str:
+def _distinct(cells: pd.Series) -> pd.Series:
+    """The different cells of a column; all of them where they are lists."""
+    try:
+        return pd.Series(cells.unique(), dtype=cells.dtype)
+    except TypeError:
+        return cells
+
+
+def _mark(labels: Sequence[str]) -> str:
     """The sign between labels such as `pharma rushed` beside `pharma` and `rushed`; empty where there is none.
 
     A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     """
     for mark in MARKS:
-        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in counts.index]
+        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
         several = sum(len(part) > 1 for part in parts)
         single = {next(iter(part)) for part in parts if len(part) == 1}
         atoms: set[str] = set().union(*parts) if parts else set()
-        sure = several > 0 and mark in MARKS[:2] and len(atoms) <= len(counts) + 1
-        if sure or (several > 1 and len(atoms) < len(counts) and len(atoms & single) >= 0.9 * len(atoms)):
+        met = several > 1 or any(len(part) > 1 and part & single for part in parts)
+        sure = met and mark in MARKS[:2] and len(atoms) <= len(labels) + 1
+        if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):
             return mark
     return ""

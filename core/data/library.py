@@ -45,6 +45,7 @@ class _Settings(msgspec.Struct):
     delimiter: str = ""
     encoding: str = ""
     header: Literal["", "yes", "no"] = ""
+    quoting: Literal["", "double", "backslash", "single", "curly", "none"] = ""
     rename: str = ""
     order: str = ""
 

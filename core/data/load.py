@@ -115,6 +115,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
         beside=beside,
         notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *learned, *cut_to, *along),
+        decisions=found.decisions,
     )
 
 
@@ -178,7 +179,8 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
         return found, str(path)
     file = apart.read_file(path, config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
-    return WordLabelled({WHOLE: file.rows}, file.classes, notes, file.report.task), str(path)
+    report = file.report
+    return WordLabelled({WHOLE: file.rows}, file.classes, notes, report.task, report.decisions), str(path)
 
 
 def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] = ()) -> WordLabelled:

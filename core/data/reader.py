@@ -146,6 +146,7 @@ def _folder(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
         "classes": found.classes,
         "notes": found.notes,
         "task": found.task,
+        "decisions": [dataclasses.asdict(each) for each in found.decisions],
         "splits": _write(found.splits, folder),
     }
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
-from core.data.decode import decode, without_surrogates
+from core.data.decode import decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, unique
 from core.data.files import read_table
 from core.data.parquet import parquet_batches
@@ -56,7 +56,14 @@ class Rows:
 
 
 def stream_rows(
-    path: Path, *, text: str = "", delimiter: str = "", encoding: str = "", header: str = "", lines: bool = False
+    path: Path,
+    *,
+    text: str = "",
+    delimiter: str = "",
+    encoding: str = "",
+    header: str = "",
+    quoting: str = "",
+    lines: bool = False,
 ) -> Rows:
     """All rows of a file with all columns, in order.
 
@@ -66,6 +73,7 @@ def stream_rows(
         delimiter: As in `core.data.files.read_table`, and so `encoding` and `header`.
         encoding: Of a text file; empty: found.
         header: `yes` or `no`; empty: found.
+        quoting: As in `core.data.files.read_table`; empty: found.
         lines: Every line is a text, also an empty one, and nothing divides it.
 
     Raises:
@@ -83,9 +91,9 @@ def stream_rows(
     if decoded and not delimiter and decoded.starts_with_an_object():
         return _json(decoded, text, path.name)
     if decoded is None or (not delimiter and decoded.start() in "[{("):
-        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header).frame
+        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting).frame
         return _whole(frame, text, path.name)
-    return _delimited(decoded, text, delimiter, header, path.name)
+    return _delimited(decoded, text, (delimiter, header, quoting), path.name)
 
 
 class _Decoded:
@@ -100,9 +108,17 @@ class _Decoded:
         """With their ends, which are those that editors know."""
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
         raw.seek(0)
+        if "+" in self.encoding:
+            yield from self._lines_of_two(raw)
+            return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
-        yield from text
+        yield from (line.replace("\0", "") for line in text)
+
+    def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
+        """The lines of a file of two encodings."""
+        for line in io.BufferedReader(raw):
+            yield from decode_line(line, self.encoding).replace("\0", "").splitlines(keepends=True)
 
     def sample(self) -> str:
         """Whole lines from the beginning."""
@@ -167,9 +183,9 @@ def _lines(decoded: _Decoded) -> Rows:
     return Rows("text", schema, _batches(texts, schema, "text", decoded.file))
 
 
-def _delimited(decoded: _Decoded, text: str, delimiter: str, header: str, file: str) -> Rows:
-    like = parse(decoded.sample(), delimiter, header, file=file)
-    if len(like.rows) == 1 < len(like.columns) and not (like.header or header or text):
+def _delimited(decoded: _Decoded, text: str, asked: tuple[str, str, str], file: str) -> Rows:
+    like = parse(decoded.sample(), *asked, file=file)
+    if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
         raise DataError(ALONE, file=file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
     column = choose_text(describe(frame.replace("", None)), text, file=file)

@@ -129,6 +129,9 @@ class Experiment(Events):
             "task": dataset.task,
             "ordered": dataset.ordered,
             "data_notes": dataset.notes,
+            "data_decisions": tuple(
+                each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions
+            ),
         }
         own = write_lineage(self.folder / LINEAGE, _texts(dataset, TRAIN)).name
         before = [Path(file).name for file in self.config.data.learned()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -192,9 +193,10 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `data_notes` is what was done to the data, `interval_method` says in words what an interval is, `shortened` what it
-    cost to train for less than the preset does, `pairs` whether it reads two texts at once. `reported` is what a paper
-    reports for the same preset and data set, with a note where splits differ; else null.
+    `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
+    what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
+    texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
+    else null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -224,6 +226,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "note": paper.note,
         },
         "data_notes": list(record.data_notes),
+        "data_decisions": [dataclasses.asdict(each) for each in record.data_decisions],
         "pairs": record.pairs,
         "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,

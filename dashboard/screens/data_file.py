@@ -14,6 +14,7 @@ import streamlit as st
 from core.data import library
 from core.data.columns import SINGLE
 from core.data.config import ONE_LABEL, DataConfig
+from core.data.decisions import Decision
 from core.data.decode import ENCODINGS
 from core.data.findings import plural
 from core.data.inspect import FileReport
@@ -30,6 +31,18 @@ NO_PAIR = "none: single texts"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
+QUOTES = {"double": "double", "backslash": "backslash", "single": "single", "curly": "curly", "no quotes": "none"}
+CHOICES = {
+    "data.delimiter": {value: name for name, value in DELIMITERS.items()},
+    "data.header": {value: name for name, value in HEADERS.items()},
+    "data.quoting": {value: name for name, value in QUOTES.items()},
+    "data.separator": {value: name for name, value in SEPARATORS.items()},
+}
+"""Values of a setting by the words of its list; other lists offer the values themselves."""
+OF_TEXT = ("encoding", "delimiter", "header", "quoting")
+"""Settings that say how the text of a file becomes cells."""
+MOST_OFFERED = 3
+"""Alternatives of a decision that have a button."""
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
@@ -38,6 +51,7 @@ SETTINGS = {
     "data.delimiter": "Delimiter",
     "data.encoding": "Encoding",
     "data.header": "First row",
+    "data.quoting": "Quotes",
 }
 DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
 KEPT = (
@@ -122,6 +136,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
             shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
             caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
     caption(_found(report))
+    _show_decisions(report, key, asked)
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
     )
@@ -152,11 +167,57 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
         width=190,
         help="Whether the first row of a table names its columns, or is a text with its label like all others",
     )
+    quotes = place.selectbox(
+        "Quotes",
+        [FOUND, *QUOTES],
+        key=f"quoting-{key}",
+        width=150,
+        help="How cells that hold the delimiter are quoted in a text file",
+    )
     return DataConfig(
         encoding="" if encoding in (None, FOUND) else encoding,
         delimiter="" if delimiter in (None, FOUND) else DELIMITERS[delimiter],
         header=HEADERS.get(header or FOUND, ""),
+        quoting=QUOTES.get(quotes or FOUND, ""),  # type: ignore[arg-type]
     )
+
+
+def _show_decisions(report: FileReport, key: str, asked: DataConfig) -> None:
+    """Show what was decided about the file, the guesses first, each with a button for every alternative."""
+    offered = [(each, buttons) for each in report.decisions if (buttons := _alternatives(each, report))]
+    for decision, buttons in offered:
+        if decision.guessed:
+            _show_decision(decision, buttons, key, asked)
+    certain = [each for each in offered if not each[0].guessed]
+    if certain:
+        with st.expander("How the file was read"):
+            for decision, buttons in certain:
+                _show_decision(decision, buttons, key, asked)
+
+
+def _alternatives(decision: Decision, report: FileReport) -> list[str]:
+    """Return the alternatives that a list of this page has, in its words."""
+    if decision.setting not in SETTINGS or (decision.what == "labels" and report.task == "single"):
+        return []
+    known = CHOICES.get(decision.setting)
+    offered = [known.get(value, "") if known else value for value in decision.alternatives]
+    return list(filter(None, offered))[:MOST_OFFERED]
+
+
+def _show_decision(decision: Decision, buttons: list[str], key: str, asked: DataConfig) -> None:
+    setting = decision.setting.removeprefix("data.")
+    widget = f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}"
+    known = CHOICES.get(decision.setting, {})
+    with st.container(key=f"decision-{decision.what}-{key}", horizontal=True, vertical_alignment="center", gap="small"):
+        what = f"{SETTINGS[decision.setting]}: {known.get(decision.chosen, decision.chosen)}"
+        caption(f"{what}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
+        for name in buttons:
+            st.button(f"Use {name}", key=f"use-{setting}-{name}-{key}", on_click=state.put, args=(widget, name))
+
+
+def _of_columns(key: str, asked: DataConfig) -> str:
+    """Return the key of the lists of columns: another reading of the text has other columns."""
+    return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}"
 
 
 def _columns(
@@ -164,11 +225,11 @@ def _columns(
 ) -> tuple[DataConfig, FileReport]:
     """Text and label column, prefilled with what inspection found; another choice is looked at anew."""
     names = [column.name for column in first.columns]
-    key = f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}"
+    key = _of_columns(key, asked)
     text = place.selectbox(
         "Text column",
         names,
-        index=names.index(first.text) if first.text in names else None,
+        index=_place(names, first.text, f"text-{key}"),
         key=f"text-{key}",
         help="What a model reads",
         width=165,
@@ -177,7 +238,7 @@ def _columns(
     label = place.selectbox(
         "Label column",
         names,
-        index=names.index(first.label) if first.label in names else None,
+        index=_place(names, first.label, f"label-{key}"),
         key=f"label-{key}",
         help="What it learns to predict. Several 0/1 columns, one per label: type their names with commas, or y_*",
         width=165,
@@ -202,6 +263,13 @@ def _columns(
     )
     found = not (config.separator or config.pair) and (config.text, config.label) == (first.text, first.label)
     return config, first if found else look(config)
+
+
+def _place(names: list[str], found: str, widget: str) -> int | None:
+    """Return the place of the column that was found; of one that a button has set the list knows already."""
+    if state.draft(widget, None) is not None:
+        return 0
+    return names.index(found) if found in names else None
 
 
 def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:

@@ -26,6 +26,28 @@ def test_a_good_file_is_reported_and_tried(tmp_path):
     }
 
 
+def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_it(tmp_path):
+    lines = ["id;Kommentar;Note;Ort", *(f'{n};"schön; Nummer {n}";{n % 5};{"AB"[n % 2]}' for n in range(40))]
+    (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
+    result = check(DataConfig(name=str(tmp_path / "a.csv")))
+    found = {each["what"]: (each["chosen"], each["setting"], each["guessed"]) for each in result["decisions"]}
+    assert found == {
+        "encoding": ("latin-1", "data.encoding", True),
+        "delimiter": (";", "data.delimiter", False),
+        "quoting": ("double", "data.quoting", False),
+        "header": ("yes", "data.header", False),
+        "text": ("Kommentar", "data.text", False),
+        "label": ("Ort", "data.label", True),
+    }
+    label = result["decisions"][-1]
+    assert (label["alternatives"], label["proof"]) == (("Note",), "A (20), B (20)")
+    assert result["decisions"] == [{"file": "a.csv", **each} for each in result["files"][0]["decisions"]]
+    for each in result["decisions"]:
+        assert each["proof"]
+    other = check(DataConfig(name=str(tmp_path / "a.csv"), label="Note"))
+    assert other["classes"] == list("01234") and not other["decisions"][-1]["guessed"]
+
+
 def test_a_bad_file_is_reported_with_its_problem(tmp_path):
     frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
     result = check(DataConfig(name=str(tmp_path / "a.csv"), label="label"))

@@ -1,6 +1,8 @@
+import random
+
 import pytest
 
-from core.data.decode import decode, without_surrogates
+from core.data.decode import decode, decode_line, find_garbled, without_surrogates
 from core.exceptions import DataError
 
 KOREAN = "이 영화 정말 재미있어요 강추\n돈이 아깝다 최악\n" * 5
@@ -19,7 +21,6 @@ FRENCH = "Café très agréable, déjà vu à Nîmes\n" * 5
         (KOREAN, "cp949", "cp949"),
         (FRENCH, "latin-1", "latin-1"),
         ("It’s “fine” – really…\n", "cp1252", "cp1252"),
-        ("byte 0x81 has no meaning in Windows-1252: \x81 é\n", "latin-1", "latin-1"),
     ],
 )
 def test_the_encoding_is_found_and_the_text_comes_back(text, codec, found):
@@ -51,6 +52,34 @@ def test_unknown_or_wrong_encodings_are_refused_with_what_to_do():
 def test_binary_content_is_refused():
     with pytest.raises(DataError, match="not a text file"):
         decode(bytes(range(256)) * 20, file="junk.csv")
+
+
+def test_lines_of_two_encodings_are_decoded_each_in_its_own():
+    lines = [f"Le café numéro {n} était très agréable" for n in range(30)]
+    data = b"\n".join(line.encode("cp1252" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
+    decoded = decode(data)
+    assert (decoded.text.split("\n"), decoded.encoding, decoded.second) == (lines, "utf-8+cp1252", 10)
+    assert decode(data, "utf-8+cp1250").encoding == "utf-8+cp1250"
+    assert decode_line(lines[0].encode("cp1252"), "utf-8+cp1252") == lines[0]
+
+
+def test_nul_bytes_are_dropped_and_counted():
+    decoded = decode(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
+    assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
+
+
+def test_bytes_that_make_no_words_are_refused_with_candidates():
+    noise = random.Random(4)
+    lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]
+    with pytest.raises(DataError, match=r"its encoding cannot be told: .* name it with data.encoding \(perhaps "):
+        decode(b"\n".join(lines))
+
+
+@pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman"])
+def test_text_that_was_garbled_before_is_told(codec):
+    garbled = "a café on the corner\n".encode().decode(codec) * 3
+    assert find_garbled(garbled)[0] == 3 and find_garbled(garbled)[2] == "é"
+    assert find_garbled("a café, naïve – “fine” · Привет, мир · 너무 좋아\n")[0] == 0
 
 
 def test_surrogate_halves_are_joined_and_lone_ones_replaced():

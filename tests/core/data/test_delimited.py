@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -62,7 +63,7 @@ def test_rows_of_another_width_are_left_out_and_numbered_as_a_person_counts():
         ([["klass", "words"], ["1", "so bad"], ["0", "so good"]], True),
         ([["neutral", "one thing"], *[["neutral", f"thing {n}"] for n in range(30)]], False),
         ([["mood", "wording"], *[["good" if n % 2 else "bad", f"thing {n}"] for n in range(30)]], True),
-        ([["", "cleaned", "kind"], ["0", "some words", "a"], ["1", "more words", "b"]], False),
+        ([["", "cleaned", "kind"], ["0", "some words", "a"], ["1", "more words", "b"]], True),
         ([["", "text", "classes"], ["0", "some words", "a"], ["1", "more words", "b"]], True),
         ([["text", "label"]], False),
     ],
@@ -107,3 +108,62 @@ def test_what_the_csv_module_writes_fully_quoted_is_read_back(count):
         assert parsed.header and [tuple(row) for row in parsed.rows] == rows
 
     holds()
+
+
+def rows(quote, mark=","):
+    return [
+        f"{quote}a day number {n}{mark} really{quote},{quote}{'good' if n % 2 else 'bad'}{quote}" for n in range(30)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "first"),
+    [
+        (rows('"'), "double", ["a day number 0, really", "bad"]),
+        (rows("'"), "single", ["a day number 0, really", "bad"]),
+        ([line.replace(',"', ', "') for line in rows('"')], "double", ["a day number 0, really", "bad"]),
+        ([re.sub('"([^"]*)"', r"“\1”", line) for line in rows('"')], "curly", ["a day number 0, really", "bad"]),
+        ([rf'"she said \"no {n}, thanks\" twice",{n % 2}' for n in range(30)], "backslash", None),
+        ([f"'tis number {n},{n % 2}" for n in range(30)], "none", ["'tis number 0", "0"]),
+        ([f'"so" it goes {n}\t{n % 2}' for n in range(30)], "none", ['"so" it goes 0', "0"]),
+    ],
+)
+def test_the_quoting_is_the_one_that_leaves_no_stray_quotes(lines, kind, first):
+    mark = "\t" if "\t" in lines[0] else ","
+    parsed = parse("\n".join([f"text{mark}label", *lines]))
+    assert (parsed.quoting.kind, parsed.columns, len(parsed.rows)) == (kind, ("text", "label"), 30)
+    assert parsed.rows[0] == (first or ['she said "no 0, thanks" twice', "0"])
+
+
+def test_a_quoting_may_be_named():
+    text = "text,label\n" + "\n".join(rows("'", ""))
+    assert parse(text).rows[0][1] == "bad" and parse(text, quoting="none").rows[0][1] == "'bad'"
+
+
+DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns", "told"),
+    [
+        (["sep=,", "text,label", *DATA], ("text", "label"), (0, 0, 0)),
+        (["text,label", *(f"{line}," for line in DATA)], ("text", "label", "column 2"), (0, 0, 0)),
+        (["text,label", *(f"{n},{line}" for n, line in enumerate(DATA))], ("row", "text", "label"), (0, 0, 0)),
+        (["v1,v2,,", *(f"{line},," for line in DATA)], ("v1", "v2", "column 2", "column 3"), (0, 0, 0)),
+        (["Report of May,", ",", "text,label", *DATA], ("text", "label"), (2, 0, 0)),
+        (["# free to use", "text,label", *DATA], ("text", "label"), (1, 0, 0)),
+        (["text,label", *DATA[:20], "text,label", *DATA[20:]], ("text", "label"), (0, 0, 1)),
+        (["Q1,Q2", "How was it,Overall", '{"ImportId": 1},{"ImportId": 2}', *DATA], ("Q1", "Q2"), (0, 2, 0)),
+        (["mood,points", "in words,of ten", *(f"day {n},{n % 7}" for n in range(40))], ("mood", "points"), (0, 1, 0)),
+    ],
+)
+def test_the_header_is_found_below_and_above_what_is_no_data(lines, columns, told):
+    parsed = parse("\n".join(lines), ",")
+    assert (parsed.columns, len(parsed.rows), parsed.ragged) == (columns, 40, ())
+    assert (parsed.head.titles, parsed.head.further, parsed.repeated) == told
+    assert parsed.separator_line == (lines[0] == "sep=,")
+
+
+def test_a_header_said_to_be_there_is_the_first_row_of_the_file_though_it_is_short():
+    parsed = parse("\n".join(["so,odd", *(f"{line}," for line in DATA)]), ",", "yes")
+    assert (parsed.columns, len(parsed.rows)) == (("so", "odd", "column 2"), 40)

@@ -155,6 +155,80 @@ def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
     assert read_file(tmp_path / "a.parquet").classes == classes
 
 
+@pytest.mark.parametrize(
+    ("values", "classes", "told"),
+    [
+        (["1", "1.0", "0", "0.0"], {"0": 20, "1": 20}, {"labels-merged": ("warning", 4)}),
+        (["1", "1.0", "0", "0.5"], {"0": 10, "0.5": 10, "1": 20}, {"labels-merged": ("warning", 2)}),
+        (["bad", "bad\u200b", "\ufeffgood", "good"], {"bad": 20, "good": 20}, {"labels-merged": ("warning", 4)}),
+        (["caf\u00e9", "cafe\u0301", "bar", "bar "], {"bar": 20, "caf\u00e9": 20}, {"labels-merged": ("warning", 2)}),
+        (
+            ["1", "2", "\\N", "#N/A"],
+            {"1": 10, "2": 10},
+            {"missing-signs": ("warning", 20), "missing-label": ("warning", 20), "small": ("warning", 20)},
+        ),
+        (["NA", "None", "nan", "null"], {"NA": 10, "nan": 10, "None": 10, "null": 10}, {}),
+        (
+            ["ＧＯＯＤ", "good", "bad", "ba d"],
+            {"ba d": 10, "bad": 10, "good": 10, "ＧＯＯＤ": 10},
+            {"case": ("warning", 1)},
+        ),
+        (
+            ["👩\u200d💻", "👩", "x\u200d", "x"],
+            {"x": 20, "👩": 10, "👩\u200d💻": 10},
+            {"labels-merged": ("warning", 2)},
+        ),
+    ],
+)
+def test_labels_are_compared_as_a_reader_sees_them(tmp_path, values, classes, told):
+    report = inspect_file(table(tmp_path / "a.csv", label=values * 10))
+    assert report.classes == classes and found(report) == {"small": ("warning", 40), **told}
+
+
+@pytest.mark.parametrize(
+    ("values", "task", "classes"),
+    [
+        (['["up"]', '["down"]'], "single", {"down": 20, "up": 20}),
+        (['{"choices": ["up", "down"]}', "up"], "multi", {"down": 20, "up": 40}),
+        (['{"choices": ["up"]}', "down"], "single", {"down": 20, "up": 20}),
+    ],
+)
+def test_json_in_a_label_cell_is_unpacked(tmp_path, values, task, classes):
+    report = inspect_file(table(tmp_path / "a.csv", label=values * 20))
+    assert (report.task, report.classes) == (task, classes)
+
+
+def test_a_label_that_keeps_a_quote_is_refused_unless_the_quoting_is_named(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["text;label", *(f'a "text" {n};{["so", "no"][n % 2]}"' for n in range(40))]))
+    with pytest.raises(DataError, match=r'the label no" begins or ends with a quote, .* name it with data.quoting'):
+        read_file(path)
+    assert read_file(path, quoting="none").classes == ('no"', 'so"')
+
+
+def test_a_guessed_label_column_lists_the_others_and_a_flag_loses_to_a_rating(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "words": [f"a remark about thing number {n}" for n in range(60)],
+            "bought": ["True", "False"] * 30,
+            "points": [n % 5 for n in range(60)],
+            "place": [f"town {n % 7}" for n in range(60)],
+        }
+    )
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    report = inspect_file(tmp_path / "a.csv")
+    message = {each.kind: each.message for each in report.findings}["label-guessed"]
+    assert report.label == "points"
+    assert message == "the label column is a guess: 'points'; it could be 'place', 'bought'; data.label chooses"
+
+
+@pytest.mark.parametrize(("name", "used"), [("intent", True), ("number", False)])
+def test_more_than_fifty_numbers_are_classes_if_the_name_says_so(tmp_path, name, used):
+    frame = pd.DataFrame({"text": [f"a text {n}" for n in range(600)], name: [n % 60 for n in range(600)]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert (not inspect_file(tmp_path / "a.csv", label=name).problem) == used
+
+
 def test_lists_in_the_label_column_are_several_labels(tmp_path):
     frame = pd.DataFrame({"text": ["a b", "c d"] * 10, "labels": [[0, 1], [2]] * 10})
     frame.to_parquet(tmp_path / "a.parquet")

@@ -1,0 +1,244 @@
+"""The legacy encoding of a text, guessed by how likely its letters are in each language that is written in it.
+
+A reading of bytes as text is judged by the probability of its characters: of letters one after the other for
+alphabets, of single characters for Chinese, Japanese and Korean. Probabilities come from a few sentences of each
+language (`languages.tsv`). All readings are of the same bytes, so their log-likelihoods can be compared.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from importlib import resources
+
+_SAMPLE = 40_000
+"""Bytes of lines with non-ASCII characters that are judged."""
+_PER_BYTE = -5.5
+"""Mean log-probability of a byte above 127 below which no reading is believed."""
+_FEW = 8
+"""Bytes above 127 up to which nothing is refused: a pound sign and two accents prove little."""
+_RARE = {"cp850": 4.0, "cp852": 4.0, "cp857": 4.0, "cp866": 3.0, "mac-roman": 3.0, "mac-cyrillic": 4.0} | {
+    "iso8859-15": 1.0,
+    "iso8859-2": 1.0,
+    "iso8859-5": 3.0,
+    "iso8859-9": 1.0,
+    "cp1258": 2.0,
+    "koi8-u": 1.0,
+}
+"""Nats that an encoding pays for being seldom met."""
+_MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
+_ASCII = -3.0
+_MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
+_LETTERS = 120
+"""Letters of a script that a language could still use, though its sentences do not."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """An encoding, and how it compares with the best one that gives another text."""
+
+    encoding: str
+    language: str
+    score: float
+    """Log-likelihood of the sample in nats."""
+    others: tuple[str, ...]
+    """Encodings that give another text, the likeliest first."""
+    plausible: bool
+    """Whether the text looks like any language at all."""
+
+
+def guess_encoding(data: bytes) -> Guess:
+    """Find the encoding of bytes that are not UTF-8.
+
+    Args:
+        data: The whole file, or lines of it.
+
+    Returns:
+        The likeliest encoding; it is always a guess.
+    """
+    sample = b"\n".join(lines_beyond_ascii(data))
+    best: dict[str, tuple[float, str, str]] = {}
+    for encoding in _languages():
+        text = sample.decode(encoding, "replace")
+        score, language = score_text(text, encoding)
+        known = best.get(text)
+        if known is None or score > known[0]:
+            best[text] = (score, encoding, language)
+    ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
+    score, encoding, language, text = ranked[0]
+    beyond = sum(byte > 127 for byte in sample)
+    scored = score - _ASCII * sum(character <= "\x7f" for character in text)
+    plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
+    return Guess(encoding, language, score, tuple(each[1] for each in ranked[1:4]), plausible)
+
+
+def score_text(text: str, encoding: str) -> tuple[float, str]:
+    """Return the log-likelihood of a text in the likeliest language of an encoding, and that language."""
+    pairs = Counter(zip(" " + text, text, strict=False))
+    found = ((_likelihood(pairs, model) - _RARE.get(encoding, 0.0), model.name) for model in _languages()[encoding])
+    return max(found)
+
+
+def score_any(text: str) -> float:
+    """Return the log-likelihood of a text in the likeliest language of all."""
+    pairs = Counter(zip(" " + text, text, strict=False))
+    models = {model.name: model for models in _languages().values() for model in models}
+    return max(_likelihood(pairs, model) for model in models.values())
+
+
+def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:
+    """Return distinct lines that hold a byte above 127, from the beginning, `most` bytes of them."""
+    found: dict[bytes, None] = {}
+    size = 0
+    for line in data.splitlines():
+        if line.isascii() or line in found:
+            continue
+        found[line[:most]] = None
+        size += len(line)
+        if size > most:
+            break
+    return list(found)
+
+
+@dataclass(frozen=True)
+class _Language:
+    """Log-probabilities of the characters of a language."""
+
+    name: str
+    single: dict[str, float]
+    """Of a character wherever it stands."""
+    after: dict[tuple[str, str], float]
+    """Of a character after another; empty where characters are words."""
+    script: str
+    """Begins the Unicode names of its other letters."""
+    cased: bool
+
+
+@functools.cache
+def _languages() -> dict[str, list[_Language]]:
+    """Encoding → the languages that are written in it."""
+    rows = resources.files("core.data").joinpath("languages.tsv").read_text("utf-8").splitlines()[1:]
+    found: dict[str, list[_Language]] = {}
+    for name, encodings, text in (row.split("\t") for row in rows):
+        model = _ranked(name, text) if name in _WORDLESS else _learned(name, text)
+        for encoding in encodings.split(","):
+            found.setdefault(encoding, []).append(model)
+    return found
+
+
+_WORDLESS = {"zh-Hans": "CJK", "zh-Hant": "CJK", "ja": "CJK", "ko": "HANGUL"}
+_FREQUENT = 0.8
+"""Share of a Chinese, Japanese or Korean text that its frequent characters make up."""
+
+
+def _ranked(name: str, characters: str) -> _Language:
+    """Frequent characters by rank, as Zipf has them."""
+    unique = list(dict.fromkeys(characters))
+    weights = [1 / (rank + 20) for rank in range(len(unique))]
+    total = sum(weights) / _FREQUENT
+    single = {each: math.log(weight / total) for each, weight in zip(unique, weights, strict=True)}
+    return _Language(name, single, {}, _WORDLESS[name], cased=False)
+
+
+def _learned(name: str, text: str) -> _Language:
+    """Letters and pairs of letters as a few sentences have them."""
+    lowered = "".join(each if _is_letter(each) else " " for each in text.lower())
+    singles, pairs = Counter(lowered), Counter(itertools.pairwise(lowered))
+    total = singles.total()
+    single = {each: math.log(0.6 * count / total) for each, count in singles.items() if each != " "}
+    after = {
+        pair: math.log(0.6 * count / (singles[pair[0]] + 4) + 0.35 * singles[pair[1]] / total)
+        for pair, count in pairs.items()
+    }
+    strange = [each for each in single if each > "\x7f"]
+    script = Counter(_script(each) for each in strange).most_common(1)[0][0]
+    return _Language(name, single, after, script, cased=any(each != each.upper() for each in strange))
+
+
+@functools.lru_cache(1 << 16)
+def _script(character: str) -> str:
+    return unicodedata.name(character, "").split(" ")[0]
+
+
+@functools.lru_cache(1 << 16)
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LM"
+
+
+def _likelihood(pairs: Counter[tuple[str, str]], model: _Language) -> float:
+    return sum(count * _probability(before, here, model) for (before, here), count in pairs.items())
+
+
+def _probability(before: str, here: str, model: _Language) -> float:
+    """Log-probability of a character after another."""
+    if here <= "\x7f" and before <= "\x7f":
+        return _ASCII
+    if not _is_letter(here):
+        return (_ASCII if here <= "\x7f" else _sign(here, before)) + _end(before, here, model)
+    low = here.lower()
+    if model.after:
+        last = before.lower() if _is_letter(before) else " "
+        found = model.after.get((last, low), model.single.get(low))
+    else:
+        found = model.single.get(low)
+    if found is None:
+        found = _unknown(here, model)
+    return found + _case(before, here) if model.cased else found
+
+
+def _end(before: str, here: str, model: _Language) -> float:
+    """How likely a word ends with this letter, compared with any; a digit seldom follows one."""
+    if before <= "\x7f" or not model.after or not _is_letter(before):
+        return 0.0
+    return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)
+
+
+def _sign(here: str, before: str) -> float:
+    if here == "\ufffd":
+        return _BROKEN
+    if unicodedata.category(here) in ("Cc", "Cn", "Co"):
+        return _CONTROL
+    if here not in _MARKS and here > "\x7f":
+        return _OTHER - (3.0 if _is_letter(before) else 0.0)
+    return _MARK
+
+
+def _unknown(here: str, model: _Language) -> float:
+    """A letter that the sentences lack: of the same script it is rare, of another it is strange."""
+    script = _script(here)
+    if here <= "\x7f":
+        return _ASCII - 2.0 if model.script == "LATIN" else -8.0
+    if script != model.script:
+        return -12.0 if not (script == "HALFWIDTH") else -16.0
+    if model.script == "CJK":
+        return -10.3 if _usual(here, model.name) else -14.0
+    if model.script == "HANGUL":
+        return -9.0 if _usual(here, model.name) else -13.0
+    return math.log(0.03 / _LETTERS) - (2.0 if model.script == "LATIN" else 0.0)
+
+
+@functools.lru_cache(1 << 16)
+def _usual(here: str, language: str) -> bool:
+    """Whether the character is in the small set that the language's first standard has."""
+    standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
+    encoded = here.encode(standard, "ignore")
+    if not encoded:
+        return False
+    common = {"gb2312": 0xD8, "big5": 0xC7, "shift_jis": 0x98, "euc-kr": 0xFF}[standard]
+    return encoded[0] < common
+
+
+def _case(before: str, here: str) -> float:
+    """Capitals begin words, or follow capitals."""
+    if here == here.lower() and here == here.upper():
+        return 0.0
+    upper = here != here.lower()
+    if not _is_letter(before):
+        return -2.0 if upper else -0.15
+    if before != before.lower():
+        return -1.2 if upper else -0.3
+    return -7.0 if upper else 0.0

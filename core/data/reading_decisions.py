@@ -1,0 +1,164 @@
+"""What a reading of a file decided, as decisions and findings: encoding, table, columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.data.columns import Column, is_label_name, label_candidates, text_candidates
+from core.data.decisions import Decision
+from core.data.decode import Decoded, find_garbled
+from core.data.delimited import Parsed
+from core.data.findings import Finding, plural, shown
+from core.data.layout import Layout
+from core.data.table_head import Head
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 20
+"""Columns that are offered instead of another."""
+
+
+def describe_encoding(decoded: Decoded) -> tuple[list[Decision], list[Finding]]:
+    """Return how a text file was decoded; a guess is a warning, and UTF-8 is none."""
+    findings = []
+    if decoded.others:
+        first, _, second = decoded.encoding.partition("+")
+        if second:
+            message = (
+                f"two encodings in one file: {plural(decoded.second, 'line')} not in {first} read as {second}, which "
+                f"is a guess (it could be {decoded.others[1].partition('+')[2] or first})"
+            )
+            findings.append(Finding("two-encodings", "warning", decoded.second, message))
+        else:
+            message = f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}"
+            findings.append(Finding("encoding-guessed", "warning", 1, message))
+    if decoded.damaged:
+        message = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
+        findings.append(Finding("damaged-characters", "warning", decoded.damaged, message))
+    if decoded.nuls:
+        message = f"{plural(decoded.nuls, 'NUL byte')} dropped"
+        findings.append(Finding("nul-bytes", "warning", decoded.nuls, message))
+    places, run, meant = find_garbled(decoded.text)
+    if places:
+        message = (
+            f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "
+            f"({plural(places, 'place')}); save it again from its source as UTF-8"
+        )
+        findings.append(Finding("garbled", "warning", places, message))
+    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if not decoded.text.isascii())
+    proof = decoded.proof or _first_beyond_ascii(decoded.text)
+    guessed = bool(decoded.others)
+    return [Decision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
+
+
+def describe_table(parsed: Parsed) -> tuple[list[Decision], list[Finding]]:
+    """Return how a delimited text was divided into rows and columns."""
+    proof = shown(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
+    decisions = [
+        Decision(
+            "delimiter", spell(parsed.delimiter), tuple(map(spell, parsed.other_delimiters)), "data.delimiter", proof
+        )
+    ]
+    if parsed.quoted or parsed.other_quotings:
+        others = parsed.other_quotings or ("none",)
+        chosen = parsed.quoting.kind
+        decisions.append(Decision("quoting", chosen, others, "data.quoting", proof, chosen not in ("double", "none")))
+    return [*decisions, describe_head(parsed.head)], _table_findings(parsed)
+
+
+def describe_head(head: Head) -> Decision:
+    """Return whether a row names the columns."""
+    proof = " | ".join(head.cells or head.columns)
+    return Decision(
+        "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shown(proof, 100)
+    )
+
+
+def describe_columns(
+    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
+) -> tuple[list[Decision], list[Finding]]:
+    """Return which columns were taken, with others that would do.
+
+    Args:
+        frame: The raw table.
+        columns: Its columns.
+        layout: The columns that were taken.
+        text: The text column as a person named it; empty: it was found.
+        label: Likewise for the labels.
+    """
+    taken = (layout.text, layout.pair, *layout.labels)
+    texts = [each for each in text_candidates(columns) if each.name not in taken and each.distinct > len(frame) // 2]
+    labels = [each for each in label_candidates(columns, len(frame)) if each.name not in taken]
+    labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
+    others = tuple(each.name for each in labels[:MOST])
+    guessed = not label and layout.form != "columns" and bool(others) and not is_label_name(layout.label)
+    first = frame[layout.labels[0]].dropna()
+    decisions = [
+        Decision(
+            "text", layout.text, tuple(each.name for each in texts[:MOST]), "data.text", _cell(frame[layout.text])
+        ),
+        Decision("label", layout.label, others, "data.label", _values(first), guessed),
+    ]
+    if layout.form in ("list", "separated") or layout.listed:
+        chosen = layout.mark or ("one label in each list" if layout.listed else "lists")
+        alternative = ";" if layout.listed else "none"
+        decisions.append(Decision("labels", chosen, (alternative,), "data.separator", _values(first)))
+    if not guessed:
+        return decisions, []
+    message = (
+        f"the label column is a guess: '{shown(layout.label)}'; it could be "
+        f"{', '.join(repr(shown(name)) for name in others[:5])}; data.label chooses"
+    )
+    return decisions, [Finding("label-guessed", "warning", len(others), message)]
+
+
+def _cell(values: pd.Series) -> str:
+    present = values.dropna()
+    return shown(str(present.iloc[0]), 100) if len(present) else ""
+
+
+def _values(values: pd.Series) -> str:
+    """Show the most frequent values of a column, with how often each is there."""
+    counts = values.map(str).value_counts()
+    return shown(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
+
+
+def spell(delimiter: str) -> str:
+    """Write a delimiter as `data.delimiter` does."""
+    return {"\t": "tab", " ": "blank", "": "none"}.get(delimiter, delimiter)
+
+
+def _table_findings(parsed: Parsed) -> list[Finding]:
+    head, found = parsed.head, []
+    if parsed.ragged:
+        rows = ", ".join(map(str, parsed.ragged[:3]))
+        message = f"{plural(len(parsed.ragged), 'row')} with too many or too few fields left out (first: row {rows})"
+        found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
+    if parsed.separator_line:
+        found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
+    if head.titles:
+        message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
+        found.append(Finding("title-rows", "warning", head.titles, message))
+    if head.further:
+        message = f"{plural(head.further, 'further header row')} left out"
+        found.append(Finding("header-rows", "warning", head.further, message))
+    if parsed.repeated:
+        again = "repeats" if parsed.repeated == 1 else "repeat"
+        message = f"{plural(parsed.repeated, 'row')} that {again} the header left out"
+        found.append(Finding("repeated-header", "warning", parsed.repeated, message))
+    if parsed.quoting.kind not in ("double", "none"):
+        how = {"backslash": "quotes in quotes are escaped with a backslash", "single": "fields are in single quotes"}
+        message = f"{how.get(parsed.quoting.kind, 'fields are in curly quotes')}; data.quoting chooses another quoting"
+        found.append(Finding("quoting", "note", len(parsed.rows), message))
+    return found
+
+
+def _first_beyond_ascii(text: str) -> str:
+    """Show the line with the first character that is not ASCII, from shortly before it; without one the first line."""
+    found = re.search("[^\x00-\x7f]", text)
+    at = found.start() if found else 0
+    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at), at - 40) + 1
+    return next(iter(text[start : start + 100].strip().splitlines()), "")

@@ -1,0 +1,173 @@
+"""The first rows of a table: title rows, the row that names the columns, and what belongs to it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, is_missing
+
+HEADER_ROWS = 2_001
+"""Rows that tell whether the first one names the columns."""
+_MOST_TITLES = 20
+"""Rows above the header at most."""
+_HEADER_WORDS = (
+    frozenset("date user query author index id tweet_id review_id document_id sentence_id split summary title".split())
+    | frozenset(TEXT_NAMES)
+    | frozenset(LABEL_NAMES)
+    | {name for pair in PAIR_NAMES for name in pair}
+)
+_NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_IMPORT = '{"ImportId"'
+"""Begins the cells of the row that survey exports have below the header."""
+ROW_NAMES = "row"
+"""Name of a column of row names, which has none in the file."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands before the first row of data."""
+
+    columns: tuple[str, ...]
+    """Distinct names of the columns, or 0-based numbers as text."""
+    named: bool
+    """Whether a row names the columns."""
+    titles: int = 0
+    """Rows above the header that were left out."""
+    further: int = 0
+    """Rows below the header that belong to it and were left out."""
+    cells: tuple[str, ...] = ()
+    """The header as it stands in the file."""
+
+    @property
+    def begin(self) -> int:
+        """Count the rows before the first one of data."""
+        return self.titles + self.named + self.further
+
+
+def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Head:
+    """Find the row that names the columns.
+
+    Args:
+        rows: The first rows of the table, of any width; `HEADER_ROWS` are enough.
+        width: Columns of the table: the width of most rows.
+        asked: `yes`: the first row names the columns; `no`: no row does; empty: found by inspection.
+    """
+    none = Head(tuple(map(str, range(width))), named=False)
+    if asked == "no" or not rows:
+        return none
+    if asked == "yes":
+        names = _fitted(rows[0], rows[1:], width) or _cut(rows[0], width)
+        return Head(column_names(names), named=True, cells=tuple(rows[0]))
+    for at, row in enumerate(rows[: _MOST_TITLES + 1]):
+        usual = is_usual(row)
+        rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
+        names = _fitted(row, rest, width)
+        if names is not None and has_header([names, *rest]):
+            further = _further(rows[at + 1 : at + 4], rest)
+            return Head(column_names(names), True, at, further, tuple(row))
+        if not _is_title(row, width):
+            break
+    titles = next((at for at, row in enumerate(rows) if not (_is_title(row, width) and len(row) < width)), 0)
+    return Head(none.columns, named=False, titles=titles) if titles <= _MOST_TITLES else none
+
+
+def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
+    """Whether the first row names the columns instead of being data: as `asked` (`yes`, `no`), else by inspection.
+
+    By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
+    column of few values none of which is that word. A name may be empty above numbers and above nothing.
+    """
+    if asked and rows:
+        return asked == "yes"
+    if len(rows) < 2:
+        return False
+    first, rest = rows[0], rows[1:HEADER_ROWS]
+    columns = [[cell.strip() for cell in column] for column in zip(*rest, strict=True)]
+    cells = [cell.strip() for cell in first]
+    if any(cell.casefold() in _HEADER_WORDS and cell not in columns[n] for n, cell in enumerate(cells)):
+        return True
+    filled = [n for n, column in enumerate(columns) if any(column)]
+    numeric = [n for n in filled if all(_NUMBER.fullmatch(value) for value in columns[n])]
+    named = [cells[n] for n in filled if cells[n] or n not in numeric]
+    if any(_NUMBER.fullmatch(cell) or len(cell) > 40 or not cell for cell in named) or len(set(named)) < len(named):
+        return False
+    if not named or numeric:
+        return bool(named)
+    few = [n for n in filled if len(columns[n]) >= 20 and len(set(columns[n])) <= len(columns[n]) // 4]
+    return bool(few) and all(cells[n] not in columns[n] for n in few)
+
+
+def is_usual(cells: Iterable[str]) -> bool:
+    """Return whether one of these is a usual name of a column."""
+    return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
+
+
+def column_names(cells: Iterable[str]) -> tuple[str, ...]:
+    """Return distinct names for the columns: blanks become `column N`, repeats get a number."""
+    return unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, each but once: what was there before gets a number behind it."""
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        free = (f"{name} ({number})" for number in itertools.count(2))
+        seen_as = name if name not in seen else next(other for other in free if other not in seen)
+        seen.add(seen_as)
+        found.append(seen_as)
+    return tuple(found)
+
+
+def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
+    """Bring a header to the width of the table; None where it is no header of this table."""
+    cells = list(row)
+    if len(cells) > width:
+        return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
+    missing = width - len(cells)
+    if not missing:
+        return cells
+    regular = [each for each in rest if len(each) == width]
+    if not regular or len(cells) < 1 or not all(cell.strip() for cell in cells):
+        return None
+    if not any(cell.strip() for each in regular for cell in each[len(cells) :]):
+        return cells + [""] * missing
+    firsts = [each[0].strip() for each in regular]
+    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts):
+        return [ROW_NAMES, *cells]
+    return None
+
+
+def _cut(row: Sequence[str], width: int) -> list[str]:
+    return [*row[:width], *[""] * (width - len(row))]
+
+
+def _is_title(row: Sequence[str], width: int) -> bool:
+    """Whether a row can stand above the header: a comment, or one cell or none of several is filled."""
+    filled = sum(bool(cell.strip()) for cell in row)
+    return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
+
+
+def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
+    """Count the rows right below the header that go with it: survey exports, and words above columns of numbers."""
+    for number, row in enumerate(below, 1):
+        if any(cell.lstrip().startswith(_IMPORT) for cell in row):
+            return number
+    if len(rest) < 20:
+        return 0
+    for number in (2, 1):
+        columns = list(zip(*rest[number:], strict=True))
+        numeric = [n for n, column in enumerate(columns) if all(_NUMBER.fullmatch(cell.strip()) for cell in column)]
+        if numeric and all(_names_like(row, numeric) for row in rest[:number]):
+            return number
+    return 0
+
+
+def _names_like(row: Sequence[str], numeric: list[int]) -> bool:
+    """Whether a row has short words in all columns, also where the others have numbers."""
+    cells = [cell.strip() for cell in row]
+    wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
+    return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)
