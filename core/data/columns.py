@@ -21,7 +21,7 @@ TEXT_NAMES = (
 ).split()
 LABEL_NAMES = (
     "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y "
-    "gold_label is_duplicate"
+    "gold_label is_duplicate accept"
 ).split()
 PAIR_NAMES = (
     ("sentence1", "sentence2"),

@@ -50,6 +50,11 @@ class DataConfig:
     header: Literal["", "yes", "no"] = setting(
         "", help="Whether the first row of a table names its columns; empty: found by inspection."
     )
+    sheet: str = setting(
+        "",
+        help="Which table of a file with several is read: a sheet of a workbook, a key of JSON such as `train`, a file "
+        "of a zip archive; empty: the first visible sheet with a table, the longest list, the file of training.",
+    )
     rename: str = setting(
         "",
         help="Labels under other names, such as `1=negative,2=negative,3=,5=positive`: two become one class, and rows "
@@ -145,6 +150,7 @@ class DataConfig:
             "separator",
             "delimiter",
             "encoding",
+            "sheet",
             "rename",
             "order",
             "split",
@@ -167,7 +173,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
-        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header")
+        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "sheet")
         return {name: getattr(self, name) for name in names}
 
     def renamed(self) -> dict[str, str]:

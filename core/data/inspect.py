@@ -12,7 +12,7 @@ from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
 from core.data.delimited import NAMES
-from core.data.files import RawTable, read_table
+from core.data.files import RawTable, read_table, refusing
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
 from core.data.table import Task
@@ -50,6 +50,10 @@ class FileReport:
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
     """Name of the column of second texts; empty: texts are single."""
+    sheets: tuple[str, ...] = ()
+    """The tables of the file, of which one is read: sheets of a workbook, keys of JSON, files of an archive."""
+    sheet: str = ""
+    """The one that is read; empty: the file is one table."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ def inspect_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    sheet: str = "",
 ) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
@@ -84,12 +89,13 @@ def inspect_file(
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
+        sheet: Which table of several is read: a sheet of a workbook, a key of JSON, a file of an archive; empty: found.
 
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     return _look(path, table, text, label, separator, pair)[0]
 
 
@@ -103,6 +109,7 @@ def read_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    sheet: str = "",
     to_train: bool = True,
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
@@ -113,7 +120,7 @@ def read_file(
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet)
     report, rows, error = _look(path, table, text, label, separator, pair, to_train)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
@@ -131,7 +138,8 @@ def _look(
         multi = names is not None and names.task == "multi"
         layout = TAGGED
         if table.kind != KIND:
-            layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
+            with refusing(table, path.name):
+                layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
         rows, found = labelled.clean(table.frame, layout, file=path.name)
         findings += found + labelled.examine(rows, to_train=to_train)
         labelled.refuse(findings, path.name)
@@ -155,6 +163,8 @@ def _look(
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
+        sheets=table.sheets,
+        sheet=table.sheet,
     )
     return report, rows, problem
 

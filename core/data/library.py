@@ -45,6 +45,7 @@ class _Settings(msgspec.Struct):
     delimiter: str = ""
     encoding: str = ""
     header: Literal["", "yes", "no"] = ""
+    sheet: str = ""
     rename: str = ""
     order: str = ""
 

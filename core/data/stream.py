@@ -23,6 +23,7 @@ from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, de
 from core.data.decode import decode, without_surrogates
 from core.data.delimited import parse, rows_like, unique
 from core.data.files import read_table
+from core.data.json_table import has_text, is_wrapper
 from core.data.parquet import parquet_batches
 from core.data.write import NESTED
 from core.exceptions import DataError
@@ -56,7 +57,14 @@ class Rows:
 
 
 def stream_rows(
-    path: Path, *, text: str = "", delimiter: str = "", encoding: str = "", header: str = "", lines: bool = False
+    path: Path,
+    *,
+    text: str = "",
+    delimiter: str = "",
+    encoding: str = "",
+    header: str = "",
+    sheet: str = "",
+    lines: bool = False,
 ) -> Rows:
     """All rows of a file with all columns, in order.
 
@@ -66,6 +74,7 @@ def stream_rows(
         delimiter: As in `core.data.files.read_table`, and so `encoding` and `header`.
         encoding: Of a text file; empty: found.
         header: `yes` or `no`; empty: found.
+        sheet: Which table of several; empty: found.
         lines: Every line is a text, also an empty one, and nothing divides it.
 
     Raises:
@@ -80,10 +89,11 @@ def stream_rows(
         schema, batches = parquet_batches(stream, path.name)
         return _worded(schema, batches, text, path.name)
     decoded = None if _packed(head) else _Decoded(stream, head, encoding, path.name)
-    if decoded and not delimiter and decoded.starts_with_an_object():
-        return _json(decoded, text, path.name)
-    if decoded is None or (not delimiter and decoded.start() in "[{("):
-        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header).frame
+    objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
+    if objects and decoded and (rows := _json(decoded, text, path.name)):
+        return rows
+    if decoded is None or objects or (not delimiter and decoded.start() in "[{(<_"):
+        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header, sheet=sheet).frame
         return _whole(frame, text, path.name)
     return _delimited(decoded, text, delimiter, header, path.name)
 
@@ -119,15 +129,17 @@ class _Decoded:
         return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
 
     def starts_with_an_object(self) -> bool:
-        """Whether the first line is a JSON object by itself."""
-        first = next((line for line in self.lines() if line.strip()), "")
-        if not first.lstrip().startswith("{"):
+        """Whether the first line is a JSON object by itself, and a row."""
+        first = list(islice((line for line in self.lines() if line.strip()), 2))
+        if not first or not first[0].lstrip().startswith("{"):
             return False
         try:
-            found = json.loads(first)
+            found = json.loads(first[0])
         except (ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and not (found and all(isinstance(each, list) for each in found.values()))
+        if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
+            return False
+        return len(first) > 1 or has_text(found)  # one object may hold all rows
 
 
 def _packed(head: bytes) -> bool:
@@ -178,13 +190,18 @@ def _delimited(decoded: _Decoded, text: str, delimiter: str, header: str, file: 
     return Rows(column, schema, _batches(rows, schema, column, file))
 
 
-def _json(decoded: _Decoded, text: str, file: str) -> Rows:
-    """Read twice: which keys there are, and of which kinds, is known at the end only."""
+def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
+    """Read twice: which keys there are, and of which kinds, is known at the end only.
+
+    None where columns stand one level deeper, so that the file has to be read whole.
+    """
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
         for key, value in row.items():
             kinds.setdefault(key, set()).add(_kind(value))
+            if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
+                return None
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), unique(map(without_surrogates, kinds))
