@@ -101,7 +101,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
     return Unpacked(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
 
 
-def _bounded(stream: IO[bytes], file: str, shell: str) -> bytes:
+def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
     """All that a stream unpacks to.
 
     Raises:

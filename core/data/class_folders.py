@@ -101,9 +101,9 @@ def read(
     notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
     frame = frame.dropna(subset=["text"])
     splits = {
-        split: rows[["text", "label"]].reset_index(drop=True).astype("str")
+        split: part[["text", "label"]].reset_index(drop=True).astype("str")
         for split in found.splits
-        if len(rows := frame[frame["split"] == split])
+        if len(part := frame[frame["split"] == split])
     }
     return splits, tuple(sorted({name for classes in found.splits.values() for name in classes})), tuple(notes)
 

@@ -72,8 +72,8 @@ def read_folder(
     files = split_files(folder)
     if not files:
         by_folder = class_folders.find(folder)
-        found = class_folders.read(by_folder, folder, encoding) if by_folder else None
-        return WordLabelled(*found or _by_class(folder, encoding, 2 if to_train else 1))
+        texts = class_folders.read(by_folder, folder, encoding) if by_folder else None
+        return WordLabelled(*texts or _by_class(folder, encoding, 2 if to_train else 1))
     if to_train:
         _refuse_without_train(files, folder)
     splits, notes = dict[str, pd.DataFrame](), list[str]()

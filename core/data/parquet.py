@@ -57,7 +57,7 @@ def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
     for column, names in classes.items():
         if column not in frame.columns:
             continue
-        named = dict(enumerate(names))
+        named: dict[Any, str] = dict(enumerate(names))
         cells = [_named(cell, named) for cell in frame[column]]
         frame = frame.assign(**{column: pd.Series(cells, index=frame.index, dtype=object)})
         said = ", ".join(f"{number} = {shown(name)}" for number, name in list(named.items())[:8])
@@ -96,7 +96,7 @@ def _class_names(feature: Any) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
-def _named(cell: Any, names: dict[int, str]) -> Any:
+def _named(cell: Any, names: dict[Any, str]) -> Any:
     if isinstance(cell, (np.ndarray, list, tuple)):
         return [_named(each, names) for each in cell]
     return names.get(cell, cell) if isinstance(cell, (int, float, np.number)) else cell
