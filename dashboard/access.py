@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio"]
+KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio", "gz", "zip"]
 """Endings of files that can be uploaded."""
 NAMING_FILES = ("data.name",)
 """Settings that name a file or folder of the machine that trains."""

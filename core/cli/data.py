@@ -72,7 +72,8 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
             each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
         )
         shape = f"{plural(file['rows'], 'row')} of {plural(len(file['columns']), 'column')}"
-        say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}, {shape}.")
+        part = f", '{file['sheet']}' of {plural(len(file['sheets']), 'table')}" if len(file["sheets"]) > 1 else ""
+        say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}{part}, {shape}.")
         names = ", ".join(each["name"] for each in file["columns"])
         header = "named by the first row" if file["header"] else "numbered, since no row names them"
         say(f"Columns ({header}): {names}.")

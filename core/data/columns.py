@@ -24,7 +24,7 @@ TEXT_NAMES = (
 ).split()
 LABEL_NAMES = (
     "label sentiment polarity class classes category target emotion airline_sentiment rating overall stars score "
-    "labels y gold_label is_duplicate intent annotation"
+    "labels y gold_label is_duplicate intent annotation accept"
 ).split()
 PAIR_NAMES = (
     ("sentence1", "sentence2"),

@@ -55,6 +55,11 @@ class DataConfig:
         help='How fields of a text file are quoted: double "a ""b""", backslash "a \\"b\\"", single or curly quotes, '
         "none: quotes are ordinary characters; empty: found by inspection.",
     )
+    sheet: str = setting(
+        "",
+        help="Which table of a file with several is read: a sheet of a workbook, a key of JSON such as `train`, a file "
+        "of a zip archive; empty: the first visible sheet with a table, the longest list, the file of training.",
+    )
     rename: str = setting(
         "",
         help="Labels under other names, such as `1=negative,2=negative,3=,5=positive`: two become one class, and rows "
@@ -150,6 +155,7 @@ class DataConfig:
             "separator",
             "delimiter",
             "encoding",
+            "sheet",
             "rename",
             "order",
             "split",
@@ -172,7 +178,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
-        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting")
+        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
         return {name: getattr(self, name) for name in names}
 
     def renamed(self) -> dict[str, str]:

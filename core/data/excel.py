@@ -1,15 +1,20 @@
-"""The first sheet of an Excel workbook, row by row, without trusting what the workbook says of itself."""
+"""A sheet of an Excel workbook, row by row, without trusting what the workbook says of itself."""
 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from core.data import limits
 from core.data.columns import cell_of
+from core.data.findings import Finding, plural, shown
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -17,6 +22,16 @@ _MOST_PACKED = 200
 """Unpacked bytes for each packed one, beyond which a large part is no sheet that somebody filled."""
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
+_MOST_SHEETS = 50
+"""Sheets that are looked at for a table."""
+_LOOKED_AT = 20
+"""Rows, and columns, by which a sheet is known to hold a table."""
+_MOST_MERGED = 1_000_000
+_MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
+_LONGEST_MERGE = 200
+"""Bytes of one such element."""
+ERRORS = ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!")
+"""What Excel shows where a formula has no value."""
 _DAMAGED = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -37,28 +52,45 @@ _DAMAGED = (
 """What the library raises at a damaged workbook: nearly anything, since it trusts every attribute of the XML."""
 
 
-def read_excel(data: bytes, file: str) -> tuple[list[list[Any]], int]:
-    """The cells of the first sheet.
+@dataclass(frozen=True)
+class Sheet:
+    """The table of a workbook."""
+
+    rows: list[list[Any]]
+    """Rows that hold anything, all of the same width, empty cells None."""
+    name: str
+    sheets: tuple[str, ...]
+    """The visible sheets of the workbook."""
+    findings: tuple[Finding, ...]
+    lost: dict[int, int]
+    """Column, from 0 → how many of its cells are formulas without a value."""
+
+
+def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
+    """Read the cells of one sheet.
 
     Args:
         data: The whole workbook.
         file: Name for messages.
-
-    Returns:
-        Rows that hold anything, all of the same width, empty cells None; and how many further sheets there are.
+        sheet: Name of the sheet; empty: the first visible one that holds a table of at least two columns.
 
     Raises:
-        DataError: it is damaged or empty, or asks for more than is allowed (`limits`).
+        DataError: it is damaged or empty, has no such sheet, or asks for more than is allowed (`limits`).
     """
     import openpyxl
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_size(archive, file)
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        if not book.worksheets:
-            raise DataError("the workbook has no sheet with cells", file=file)
-        rows, others = _rows(book.worksheets[0], file), len(book.worksheets) - 1
+            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+            if not book.worksheets:
+                raise DataError("the workbook has no sheet with cells", file=file)
+            chosen, findings = _chosen(book.worksheets, sheet, file)
+            part = _Part.of(archive, chosen)
+            places, seen = _rows(chosen, part.merged, file)
+            lost = _formulas(data, chosen.title, places) if part.formulas else {}
+            rows = list(places.values())
+        visible = tuple(each.title for each in book.worksheets if each.sheet_state == "visible")
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
@@ -67,9 +99,106 @@ def read_excel(data: bytes, file: str) -> tuple[list[list[Any]], int]:
             file=file,
         ) from None
     if not rows:
-        raise DataError("the first sheet is empty", file=file)
+        raise DataError(f"the sheet '{shown(chosen.title)}' is empty", file=file)
     width = max(map(len, rows))
-    return [row + [None] * (width - len(row)) for row in rows], others
+    filled = [row + [None] * (width - len(row)) for row in rows]
+    return Sheet(filled, chosen.title, visible, (*findings, *seen), lost)
+
+
+def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
+    """The sheet that is read, and which others there are."""
+    hidden = [each for each in sheets if each.sheet_state != "visible"]
+    visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
+    if asked:
+        found = next((each for each in sheets if each.title == asked), None)
+        if found is None:
+            there = ", ".join(f"'{shown(each.title)}'" for each in sheets[:_MOST_SHEETS])
+            raise DataError(f"no sheet '{shown(asked)}' for data.sheet; the workbook has {there}", file=file)
+        return found, []
+    looked_at = visible[:_MOST_SHEETS]
+    found = looked_at[0]
+    if len(looked_at) > 1:
+        sizes = [_filled(each) for each in looked_at]
+        tables = [each for each, (rows, columns) in zip(looked_at, sizes, strict=True) if rows > 2 and columns > 1]
+        filled = [each for each, (rows, _) in zip(looked_at, sizes, strict=True) if rows]
+        found = next(iter([*tables, *filled, *looked_at]))
+    others = [f"'{shown(each.title)}'" for each in visible if each is not found]
+    others += [f"'{shown(each.title)}' (hidden)" for each in hidden if each is not found]
+    if not others:
+        return found, []
+    message = f"the sheet '{shown(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
+    return found, [Finding("sheets", "note", len(others), message)]
+
+
+def _filled(sheet: Any) -> tuple[int, int]:
+    """Rows that hold anything among the first ones of a sheet, and the most cells filled in two of them."""
+    sheet.reset_dimensions()
+    counts = [
+        sum(cell is not None for cell in cells)
+        for cells in sheet.iter_rows(values_only=True, max_row=_LOOKED_AT, max_col=_LOOKED_AT)
+    ]
+    filled = sorted(filter(None, counts), reverse=True)
+    return len(filled), filled[1] if len(filled) > 1 else 0
+
+
+class _Part(NamedTuple):
+    """What the library does not say of a sheet in this way of reading: looked up in its XML."""
+
+    merged: list[tuple[int, int, int]]
+    """Column, from 0, first and last row, from 1, of cells that are merged downwards."""
+    formulas: bool
+
+    @classmethod
+    def of(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
+        merged, formulas, before = list[tuple[int, int, int]](), False, b""
+        with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
+            while block := stream.read(limits.MEGABYTE):
+                seen = before + block
+                formulas = formulas or b"<f>" in seen or b"<f " in seen
+                for found in _MERGED.finditer(seen):
+                    if found.end() > len(before):
+                        merged += _downwards(found[1].decode("ascii"))
+                before = seen[-_LONGEST_MERGE:]
+                if len(merged) > _MOST_MERGED:
+                    break
+        return cls(merged, formulas)
+
+
+def _downwards(area: str) -> list[tuple[int, int, int]]:
+    """The part of merged cells that is one column of several rows."""
+    from openpyxl.utils.cell import range_boundaries
+
+    try:
+        left, first, _, last = range_boundaries(area)
+    except (ValueError, TypeError):
+        return []
+    return [(left - 1, first, last)] if left and first and last and first < last else []
+
+
+def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
+    """Count formulas without a value in each column: a program that writes workbooks does not compute them.
+
+    Args:
+        data: The whole workbook.
+        title: Name of the sheet.
+        rows: Row of the sheet → the values of its cells.
+    """
+    import openpyxl
+
+    lost = Counter[int]()
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
+    sheet = book[title]
+    sheet.reset_dimensions()
+    most = limits.current().columns
+    for place, cells in enumerate(sheet.iter_rows(values_only=True, max_row=max(rows, default=0) + 1), 1):
+        values = rows.get(place, [])
+        lost.update(
+            number
+            for number, cell in enumerate(cells[:most])
+            if cell is not None and (number >= len(values) or values[number] is None) and cell not in ERRORS
+        )
+    book.close()
+    return dict(lost)
 
 
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
@@ -87,28 +216,70 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
             )
 
 
-def _rows(sheet: Any, file: str) -> list[list[Any]]:
-    """Rows without the empty cells at their end; empty rows are left out."""
+def _rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
+    """Rows of the sheet by their number, without empty cells at their end; empty rows are left out."""
     allowed = limits.current()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
-    rows: list[list[Any]] = []
-    width = 0
+    rows: dict[int, list[Any]] = {}
+    merging, errors, width = _Merging(merged), Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if place > _SHEET_ROWS:
             raise DataError("a row has a number that no sheet has; save it anew as .xlsx", file=file)
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        if not filled:
+        row = merging.fill(place, list(cells[:filled]))
+        if not row:
             continue
-        width = max(width, filled)
+        width = max(width, len(row))
         if width > allowed.columns:
             raise limits.refusal(f"row {count(place)} of the sheet has {count(filled)} columns", "columns", file=file)
         limits.check_shape(len(rows), width, file=file)
-        rows.append(
-            [
-                cell_of(cell, allowed.characters, file=file, row=place, field=f"column {number}")
-                for number, cell in enumerate(cells[:filled])
-            ]
-        )
-    return rows
+        errors.update(n for n, cell in enumerate(row) if isinstance(cell, str) and cell in ERRORS)
+        rows[place] = [
+            None
+            if isinstance(cell, str) and cell in ERRORS
+            else cell_of(cell, allowed.characters, file=file, row=place, field=f"column {number}")
+            for number, cell in enumerate(row)
+        ]
+    return rows, [*_cell_findings("merged-cells", merging.filled), *_cell_findings("error-cells", errors)]
+
+
+class _Merging:
+    """Cells that are merged downwards, of which only the first one has the value."""
+
+    def __init__(self, merged: list[tuple[int, int, int]]) -> None:
+        self.filled = Counter[int]()
+        """Column → cells that got the value of the first."""
+        self._starts: dict[int, list[tuple[int, int]]] = {}
+        for column, first, last in merged:
+            self._starts.setdefault(first, []).append((column, last))
+        self._open: dict[int, tuple[int, Any]] = {}
+
+    def fill(self, place: int, row: list[Any]) -> list[Any]:
+        """Return the row with the values of the blocks it lies in; an empty row stays empty."""
+        for column, (last, value) in list(self._open.items()):
+            if place > last:
+                del self._open[column]
+            elif row and value is not None and (column >= len(row) or row[column] is None):
+                row += [None] * (column + 1 - len(row))
+                row[column] = value
+                self.filled[column] += 1
+        for column, last in self._starts.get(place, ()):
+            self._open[column] = (last, row[column] if column < len(row) else None)
+        return row
+
+
+def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
+    """That cells of some columns were filled, or are missing."""
+    from openpyxl.utils.cell import get_column_letter
+
+    number = sum(cells.values())
+    if not number:
+        return []
+    columns = ", ".join(get_column_letter(column + 1) for column in sorted(cells)[:8])
+    if kind == "merged-cells":
+        message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
+        return [Finding(kind, "note", number, message)]
+    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel ({', '.join(ERRORS[:2])} …) count"
+    return [Finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")]

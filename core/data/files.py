@@ -1,27 +1,32 @@
 """Files to raw tables, their kinds told apart by content.
 
-CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text.
+CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text, also packed with gzip or zip.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import dataclasses
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
 from core.data import conll, limits
-from core.data.columns import cell_of
+from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip
 from core.data.decisions import Decision
-from core.data.decode import decode, without_surrogates
-from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
+from core.data.decode import decode
+from core.data.delimited import parse
 from core.data.excel import read_excel
-from core.data.findings import Finding, plural
-from core.data.parquet import read_parquet
-from core.data.reading_decisions import describe_encoding, describe_table
+from core.data.findings import Finding, plural, shown
+from core.data.json_table import KNOWN_NAMES, read_json
+from core.data.label_lines import read_label_lines
+from core.data.parquet import parquet_classes, parquet_frame, with_class_names
+from core.data.reading_decisions import describe_encoding, describe_head, describe_sheet, describe_table, find_left_out
+from core.data.table_head import HEADER_ROWS, find_head
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -29,7 +34,6 @@ _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 _FOREIGN = {
-    b"\x1f\x8b": "it is compressed with gzip; unpack it first",
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
@@ -51,92 +55,182 @@ class RawTable:
     quoted: bool = False
     header: bool = True
     findings: tuple[Finding, ...] = ()
+    seen: str = ""
+    """What the file holds, in words for a refusal: `a list of 60 objects under `data``; empty: a plain table."""
+    sheets: tuple[str, ...] = ()
+    """The tables of the file, of which one is read: sheets, keys, files of an archive."""
+    sheet: str = ""
+    """The one that is read; empty: the file is one table."""
     decisions: tuple[Decision, ...] = ()
 
 
-def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: str = "", quoting: str = "") -> RawTable:
-    """The cells of one file; its kind is decided by its content, not by its name.
+class TableSettings(TypedDict, total=False):
+    """How a file is made a table; what is empty or left out is found by inspection."""
 
-    Args:
-        path: The file.
-        delimiter: Field delimiter of a text file, `tab` for the tabulator, `conll`: a word and its tag a line; empty:
-            found.
-        encoding: Encoding of a text file; empty: found.
-        header: `yes` or `no`: whether the first row of a delimited text or Excel sheet names its columns; empty: found.
-        quoting: How fields of a delimited text are quoted, one of `QUOTINGS`; empty: found.
+    delimiter: str
+    """Of the fields of a text file; `tab`, or `conll`: a word and its tag a line."""
+    encoding: str
+    """Of a text file."""
+    header: str
+    """`yes` or `no`: whether the first row of a delimited text or sheet names its columns."""
+    quoting: str
+    """Of the fields of a delimited text, one of `core.data.delimited.QUOTINGS`."""
+    sheet: str
+    """Which table of several: a sheet of a workbook, a key of JSON, a file of a zip archive; else the first visible
+    sheet with a table, the longest list, the table of training.
+    """
+
+
+def read_table(path: Path, **settings: Unpack[TableSettings]) -> RawTable:
+    """Read the cells of one file; its kind is decided by its content, not by its name.
 
     Raises:
         DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
             is allowed (`limits`).
     """
     data = limits.read_bytes(path)
+    if data.startswith(GZIP):
+        table = _unpacked(unpack_gzip(data, path.name), path.name, settings)
+    elif data.startswith(ZIP) and is_archive(data, path.name):
+        table = _unpacked(unpack_zip(data, path.name, settings.get("sheet", "")), path.name, settings)
+    else:
+        table = _table(data, path.name, settings)
+    return dataclasses.replace(table, decisions=(*describe_sheet(table.sheet, table.sheets), *table.decisions))
+
+
+def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
     if not data.strip():
-        raise DataError("the file is empty", file=path.name)
+        raise DataError("the file is empty", file=file)
     for mark, reason in _FOREIGN.items():
         if data.startswith(mark):
-            raise DataError(reason, file=path.name)
+            raise DataError(reason, file=file)
     if data.startswith(b"PAR1"):
-        return RawTable(read_parquet(path), "parquet")
-    if data.startswith(b"PK\x03\x04"):
-        return _xlsx(data, path.name, header)
-    return _text(data, path.name, delimiter, encoding, header, quoting)
-
-
-def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
-    cells, others = read_excel(data, file)
-    words = [["" if cell is None else str(cell) for cell in row] for row in cells[:HEADER_ROWS]]
-    header = has_header(words, asked)
-    names = column_names(words[0]) if header else tuple(map(str, range(len(words[0]))))
-    message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
-    found = (Finding("sheets", "note", others, message),) if others else ()
-    return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)
-
-
-def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str, quoting: str) -> RawTable:
-    decoded = decode(data, encoding, file=file)
-    text = decoded.text
+        return _parquet(data, file)
+    if data.startswith(ZIP):
+        return _xlsx(data, file, settings.get("header", ""), settings.get("sheet", ""))
+    decoded = decode(data, settings.get("encoding", ""), file=file)
     decisions, found = describe_encoding(decoded)
+    table = _text(decoded.text, file, settings)
+    return dataclasses.replace(
+        table,
+        encoding=decoded.encoding,
+        findings=(*found, *table.findings),
+        decisions=(*decisions, *table.decisions),
+    )
+
+
+@contextlib.contextmanager
+def refusing(table: RawTable, file: str) -> Iterator[None]:
+    """Say in the refusal of a table what was seen in the file: `a list of 60 objects under `data``.
+
+    Raises:
+        DataError: its columns cannot be used, or it has one only; of lines of text `columns.choose` says so.
+    """
+    columns = table.frame.columns
+    what = table.seen or f"a table of {plural(len(table.frame), 'row')}"
+    if len(columns) == 1 and (table.kind != "text" or table.header):
+        raise DataError(f"{what} with the one column '{shown(str(columns[0]))}' and no labels", file=file)
+    try:
+        yield
+    except DataError as error:
+        if not table.seen or error.row is not None:
+            raise
+        message = str(error).removeprefix(f"{file}: ")
+        raise DataError(f"{what}: {message}", file=file) from None
+
+
+def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
+    """The table in a packed file; a sheet that names it is none of the table's own."""
+    inside = f"{file}: {packed.name}" if packed.part else file
+    if packed.data.startswith((GZIP, ZIP)) and (packed.data.startswith(GZIP) or is_archive(packed.data, packed.name)):
+        raise DataError(f"an archive inside an archive (`{shown(packed.name)}`); unpack it first", file=file)
+    table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
+    if not packed.part:
+        return table
+    found = (*packed.findings, *table.findings)
+    return dataclasses.replace(table, findings=found, sheets=packed.parts, sheet=packed.part)
+
+
+def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
+    found = read_excel(data, file, sheet)
+    words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
+    head = find_head(words, len(words[0]), asked)
+    rows = found.rows[head.begin :]
+    lost = _lost_formulas(found.lost, head.columns, len(rows), file)
+    return RawTable(
+        _frame(rows, head.columns),
+        "xlsx",
+        header=head.named,
+        findings=(*found.findings, *find_left_out(head), *lost),
+        seen=f"the sheet '{shown(found.name)}'",
+        sheets=found.sheets,
+        sheet=found.name,
+        decisions=(describe_head(head),),
+    )
+
+
+def _lost_formulas(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
+    """That formulas have no values.
+
+    Raises:
+        DataError: a column that is by its name the text or the label has nothing else.
+    """
+    found = []
+    for column, number in sorted(lost.items()):
+        name = names[column] if column < len(names) else str(column)
+        message = f"'{shown(name)}' has {plural(number, 'formula')} without a value"
+        if number >= rows and name.strip().casefold() in KNOWN_NAMES:
+            raise DataError(
+                f"{message}; open the workbook in a spreadsheet program, which computes them, and save it", file=file
+            )
+        found.append(Finding("formulas", "warning", number, f"{message}; such a cell is missing"))
+    return found
+
+
+def _parquet(data: bytes, file: str) -> RawTable:
+    frame, named = with_class_names(parquet_frame(data, file), parquet_classes(data))
+    return RawTable(frame, "parquet", findings=tuple(named))
+
+
+def _text(text: str, file: str, settings: TableSettings) -> RawTable:
+    delimiter, header = settings.get("delimiter", ""), settings.get("header", "")
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
         frame, told = conll.read_conll(text, file)
-        return RawTable(
-            frame,
-            conll.KIND,
-            encoding=decoded.encoding,
-            header=False,
-            findings=(*found, *told),
-            decisions=tuple(decisions),
-        )
+        return RawTable(frame, conll.KIND, header=False, findings=tuple(told))
     start = text.lstrip()[:1]
-    if not delimiter and start in "[{":
-        table = _json(text, file)
-        if table is not None:
-            return RawTable(
-                table[0], table[1], encoding=decoded.encoding, findings=tuple(found), decisions=tuple(decisions)
-            )
-    if not delimiter and start == "(" and _are_trees(text):
+    if not delimiter and start in "[{" and (found := read_json(text, file, settings.get("sheet", ""))) is not None:
         return RawTable(
-            _trees(text, file),
-            "trees",
-            encoding=decoded.encoding,
-            header=False,
-            findings=tuple(found),
-            decisions=tuple(decisions),
+            found.frame, found.kind, findings=found.findings, seen=found.seen, sheets=found.parts, sheet=found.part
         )
-    parsed = parse(text, delimiter, header, quoting, file=file)
+    if start == "<":
+        _refuse_markup(text, file)
+    if not delimiter and start == "(" and _are_trees(text):
+        return RawTable(_trees(text, file), "trees", header=False)
+    if not delimiter and not header and (lines := read_label_lines(text, file)) is not None:
+        return RawTable(lines.frame, "text", header=False, findings=tuple(lines.findings))
+    parsed = parse(text, delimiter, header, settings.get("quoting", ""), file=file)
     _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
-    kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
     frame = _frame([[cell or None for cell in row] for row in parsed.rows], parsed.columns)
-    of_table, told = describe_table(parsed)
+    decisions, findings = describe_table(parsed)
     return RawTable(
         frame,
-        kind,
-        decoded.encoding,
-        parsed.delimiter,
-        parsed.quoted,
-        parsed.header,
-        (*found, *told),
-        (*decisions, *of_table),
+        {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv"),
+        delimiter=parsed.delimiter,
+        quoted=parsed.quoted,
+        header=parsed.header,
+        findings=tuple(findings),
+        decisions=tuple(decisions),
     )
+
+
+def _refuse_markup(text: str, file: str) -> None:
+    start = text.lstrip()[:200].casefold()
+    if start.startswith(("<!doctype html", "<html", "<table", "<meta", "<head", "<style")):
+        rows = len(re.findall("<tr[ >]", text, re.IGNORECASE))
+        what = f"an HTML page with a table of {plural(rows, 'row')}" if rows else "an HTML page"
+        raise DataError(f"it is {what}; open it in a spreadsheet program and save the table as .xlsx or CSV", file=file)
+    if start.startswith("<?xml"):
+        raise DataError("it is an XML document; save its texts and labels as CSV", file=file)
 
 
 def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:
@@ -151,67 +245,6 @@ def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:
 
 def _frame(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(columns), dtype=object)
-
-
-def _json(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
-    """Rows of a JSON list or of JSON Lines, and which it was; None if it only looks like JSON at its start."""
-    try:
-        whole = _decoded(text, file)
-    except json.JSONDecodeError:
-        return _json_lines(text, file)
-    if isinstance(whole, dict) and not all(isinstance(value, list) for value in whole.values()):
-        whole = [whole]
-    rows = (
-        whole
-        if isinstance(whole, list)
-        else [dict(zip(whole, cells, strict=False)) for cells in zip(*whole.values(), strict=False)]
-    )
-    return _objects(rows, file), "json"
-
-
-def _decoded(text: str, file: str) -> Any:
-    """What the text holds; a JSONDecodeError where it is no JSON at all."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except (RecursionError, ValueError) as error:  # nested without end, or a number of thousands of digits
-        raise DataError(f"is JSON that cannot be read: {error}", file=file) from None
-
-
-def _json_lines(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
-    rows: list[Any] = []
-    for number, line in enumerate(filter(str.strip, re.split(r"\r\n|\n|\r", text)), 1):
-        limits.check_shape(number, 1, file=file)
-        try:
-            rows.append(_decoded(line, file))
-        except json.JSONDecodeError as error:
-            if not rows:
-                if file.lower().endswith((".json", ".jsonl", ".ndjson")):
-                    raise DataError(f"is not valid JSON: {error.msg}", file=file, row=number) from None
-                return None
-            raise DataError(f"this line is not valid JSON: {error.msg}", file=file, row=number) from None
-    return _objects(rows, file), "jsonl"
-
-
-def _objects(rows: list[Any], file: str) -> pd.DataFrame:
-    """A table of objects: their keys are the columns, in the order in which they come."""
-    keys: dict[str, None] = {}
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise DataError('every row must be an object such as {"text": "…", "label": "…"}', file=file, row=number)
-        keys.update(dict.fromkeys(row))
-        if len(keys) > limits.current().columns:
-            raise limits.refusal(f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number)
-    if not keys:
-        raise DataError("the list holds no rows", file=file)
-    limits.check_shape(len(rows), len(keys), file=file)
-    most = limits.current().characters
-    cells = [
-        [cell_of(row.get(key), most, file=file, row=number, field=key) for key in keys]
-        for number, row in enumerate(rows, 1)
-    ]
-    return _frame(cells, unique(map(without_surrogates, keys)))
 
 
 def _are_trees(text: str) -> bool:

@@ -1,19 +1,20 @@
-"""A folder as a data set: one file per split, or one file per class."""
+"""A folder as a data set: a file for each split, a file for each class, or a folder of texts for each class."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import pandas as pd
 
-from core.data import conll, labelled, limits
-from core.data.columns import SINGLE, describe
+from core.data import class_folders, conll, labelled, limits
+from core.data.columns import LABEL_NAMES, SINGLE, describe
 from core.data.decisions import Decision
 from core.data.decode import decode
 from core.data.delimited import parse
-from core.data.files import read_table
+from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import plural, shown
 from core.data.layout import TAGGED, Layout, find_layout
 from core.data.reading_decisions import describe_columns
@@ -52,16 +53,16 @@ def read_folder(
     label: str = "",
     pair: str = "",
     separator: str = "",
-    delimiter: str = "",
-    encoding: str = "",
-    header: str = "",
-    quoting: str = "",
     to_train: bool = True,
+    **settings: Unpack[TableSettings],
 ) -> WordLabelled:
-    """The splits of a folder; column, separator, delimiter, encoding and header settings as for a single file.
+    """The splits of a folder; settings of columns and of tables as for a single file.
 
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
-    single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
+    single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`; or a
+    folder for each class with a file for each text, perhaps inside folders named after splits: `train/pos/1.txt`.
+
+    A split without a label column, as the test of a competition is, is set aside.
 
     With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
     so do labels that `labels.json` does not know.
@@ -72,27 +73,33 @@ def read_folder(
     names = labelled.label_names(folder)
     files = split_files(folder)
     if not files:
-        return WordLabelled(*_by_class(folder, encoding, 2 if to_train else 1))
+        by_folder = class_folders.find(folder)
+        texts = class_folders.read(by_folder, folder, settings.get("encoding", "")) if by_folder else None
+        return WordLabelled(*texts or _by_class(folder, settings.get("encoding", ""), 2 if to_train else 1))
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
-    splits, notes = {}, []
+    splits, notes = dict[str, pd.DataFrame](), list[str]()
     multi, layout, decisions = names is not None and names.task == "multi", None, tuple[Decision, ...]()
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         asked = text, label
-        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
+        table = read_table(files[split], **settings)
         if table.kind == conll.KIND:
             layout = layout or TAGGED
+        elif layout and to_train and lacks_labels(table, layout):
+            aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
+            notes.append(f"{file}: {aside}")
+            continue
         elif layout is None or not layout.fits(table.frame):
-            layout = _again(layout, find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=file))
+            with refusing(table, file):
+                found_layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=file)
+            layout = _again(layout, found_layout)
             # The further splits must have the columns of train, and as many labels per text.
             text, label, multi = layout.text, layout.label, layout.task == "multi"
             pair = layout.pair or SINGLE
         if (layout is TAGGED) != (table.kind == conll.KIND):
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        if not splits and layout is not TAGGED:
-            of_columns, _ = describe_columns(table.frame, describe(table.frame), layout, *asked)
-            decisions = (*table.decisions, *of_columns)
+        decisions = decisions or _described(table, layout, *asked)
         rows, found = labelled.clean(table.frame, layout, file=file)
         if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
@@ -104,6 +111,21 @@ def read_folder(
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     found_all = named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
     return dataclasses.replace(found_all, decisions=decisions)
+
+
+def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[Decision, ...]:
+    """What was decided about a file of a folder and its columns, which may have been named."""
+    if layout is TAGGED:
+        return table.decisions
+    of_columns, _ = describe_columns(table.frame, describe(table.frame), layout, text, label)
+    return (*table.decisions, *of_columns)
+
+
+def lacks_labels(table: RawTable, layout: Layout) -> bool:
+    """Whether a table has the texts of a layout, none of its labels, and no other column that is called a label."""
+    names = set(map(str, table.frame.columns))
+    others = {name.strip().casefold() for name in names}
+    return table.header and layout.text in names and not names & set(layout.labels) and not others & set(LABEL_NAMES)
 
 
 def _again(first: Layout | None, found: Layout) -> Layout:
@@ -157,7 +179,7 @@ def _by_class(
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in SUFFIXES for path in paths)
     if not paths:
-        raise DataError("there is no data file in this folder", file=str(folder))
+        raise DataError(f"there is no data file in this folder{class_folders.seen(folder)}", file=str(folder))
     if len(names) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "

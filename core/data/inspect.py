@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
@@ -13,7 +13,7 @@ from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
 from core.data.decisions import Decision
 from core.data.delimited import NAMES
-from core.data.files import RawTable, read_table
+from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
 from core.data.reading_decisions import describe_columns
@@ -55,6 +55,10 @@ class FileReport:
     """Name of the column of second texts; empty: texts are single."""
     decisions: tuple[Decision, ...] = ()
     """What was decided about the file, each with what else could have been chosen."""
+    sheets: tuple[str, ...] = ()
+    """The tables of the file, of which one is read: sheets of a workbook, keys of JSON, files of an archive."""
+    sheet: str = ""
+    """The one that is read; empty: the file is one table."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,7 @@ def inspect_file(
     label: str = "",
     pair: str = "",
     separator: str = "",
-    delimiter: str = "",
-    encoding: str = "",
-    header: str = "",
-    quoting: str = "",
+    **settings: Unpack[TableSettings],
 ) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
@@ -87,17 +88,14 @@ def inspect_file(
         label: Likewise for the label column; `a,b` or `y_*`: 0/1 columns.
         pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
         separator: Sign between several labels in one cell; `none`: each cell is one label; empty: found.
-        delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
-        encoding: Encoding of a text file; empty: found.
-        header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
-        quoting: How fields of a text file are quoted, one of `core.data.delimited.QUOTINGS`; empty: found.
+        settings: How the file is made a table.
 
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
-    return _look(path, table, text, label, separator, pair, quoting=quoting)[0]
+    table = read_table(path, **settings)
+    return _look(path, table, text, label, separator, pair, quoting=settings.get("quoting", ""))[0]
 
 
 def read_file(
@@ -107,11 +105,8 @@ def read_file(
     label: str = "",
     pair: str = "",
     separator: str = "",
-    delimiter: str = "",
-    encoding: str = "",
-    header: str = "",
-    quoting: str = "",
     to_train: bool = True,
+    **settings: Unpack[TableSettings],
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
 
@@ -121,8 +116,8 @@ def read_file(
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting)
-    report, rows, error = _look(path, table, text, label, separator, pair, to_train, quoting)
+    table = read_table(path, **settings)
+    report, rows, error = _look(path, table, text, label, separator, pair, to_train, settings.get("quoting", ""))
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
@@ -147,9 +142,10 @@ def _look(
         multi = names is not None and names.task == "multi"
         layout = TAGGED
         if table.kind != KIND:
-            layout = find_layout(
-                table.frame, text, label, separator, pair=pair, multi=multi, columns=columns, file=path.name
-            )
+            with refusing(table, path.name):
+                layout = find_layout(
+                    table.frame, text, label, separator, pair=pair, multi=multi, columns=columns, file=path.name
+                )
             of_columns, found = describe_columns(table.frame, columns, layout, text, label)
             decisions += of_columns
             findings += found
@@ -182,6 +178,8 @@ def _look(
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
         decisions=tuple(decisions),
+        sheets=table.sheets,
+        sheet=table.sheet,
     )
     return report, rows, problem
 

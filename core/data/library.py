@@ -46,6 +46,7 @@ class _Settings(msgspec.Struct):
     encoding: str = ""
     header: Literal["", "yes", "no"] = ""
     quoting: Literal["", "double", "backslash", "single", "curly", "none"] = ""
+    sheet: str = ""
     rename: str = ""
     order: str = ""
 

@@ -60,18 +60,34 @@ def _parsed(settings: str) -> Limits:
 
 
 def refusal(
-    found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None
+    found: str,
+    name: str,
+    *,
+    file: str | None = None,
+    row: int | None = None,
+    field: str | None = None,
+    part: str = "",
 ) -> DataError:
-    """That a file asks for more than the limit called `name` allows, and what to do; `found` says what it asks for."""
+    """Return the refusal of a file that asks for more than a limit allows.
+
+    Args:
+        found: What it asks for.
+        name: The limit.
+        file: Name for messages.
+        row: 1-based number for messages.
+        field: Name for messages.
+        part: How a part of the file is made, such as `its first lines: …`.
+    """
     most = getattr(current(), name)
     unit = {
         "memory": "MB of memory",
         "size": "MB",
         "characters": "characters in a cell",
     }.get(name, name)
+    how = f" ({part})" if part else ""
     return DataError(
-        f"{found}; at most {count(most)} {unit} are read. Use a part of it, or raise the limit where Sentiscope is "
-        f"started: {VARIABLE}={name}=…",
+        f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
+        f"is started: {VARIABLE}={name}=…",
         file=file,
         row=row,
         field=field,

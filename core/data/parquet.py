@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
 import pandas as pd
 
 from core.data import limits
 from core.data.delimited import unique
+from core.data.findings import Finding, shown
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -20,21 +23,83 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _BATCH = 4_096
+_DEEPEST = 3
+"""Lists inside lists that a feature may be."""
+_HUB = b"huggingface"
+"""Key of the metadata that the library `datasets` writes."""
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """A Parquet file as a frame; the index that pandas may have kept in it is left out.
+    """Read a Parquet file as a frame; see `parquet_frame`."""
+    return parquet_frame(limits.read_bytes(path), path.name)
+
+
+def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
+    """Return the rows of a Parquet file; the index that pandas may have kept in it is left out.
 
     Raises:
         DataError: it is damaged, or asks for more than is allowed (`limits`).
     """
-    data = limits.read_bytes(path)
-    with _damaged(path.name):
-        table = _table(data, path.name)
+    with _damaged(file):
+        table = _table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
     frame.columns = pd.Index(unique(table.column_names))
     return frame[[name for name in frame.columns if not _INDEX.fullmatch(name)]]
+
+
+def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]) -> tuple[pd.DataFrame, list[Finding]]:
+    """Put class names in place of numbers, in the columns of which a file says what the numbers mean.
+
+    A number that has no name, such as -1, stays.
+    """
+    found: list[Finding] = []
+    for column, names in classes.items():
+        if column not in frame.columns:
+            continue
+        named: dict[Any, str] = dict(enumerate(names))
+        cells = [_named(cell, named) for cell in frame[column]]
+        frame = frame.assign(**{column: pd.Series(cells, index=frame.index, dtype=object)})
+        said = ", ".join(f"{number} = {shown(name)}" for number, name in list(named.items())[:8])
+        message = f"the class names of '{shown(column)}' are those of the file: {said}"
+        found.append(Finding("class-names", "note", len(names), message))
+    return frame, found
+
+
+def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
+    """Return column → class names, of columns that the library `datasets` wrote as a feature `ClassLabel`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
+        return {column: names for column, feature in features.items() if (names := _class_names(feature))}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
+    """Return column → class names, of what the viewer of the hub says beside its rows."""
+    features = whole.get("features") if isinstance(whole, dict) else None
+    given = [each for each in features if isinstance(each, dict)] if isinstance(features, list) else []
+    return {str(each.get("name")): names for each in given if (names := _class_names(each.get("type")))}
+
+
+def _class_names(feature: Any) -> tuple[str, ...]:
+    """The names of a `ClassLabel`, or of a list of them; empty: it is none."""
+    for _ in range(_DEEPEST):
+        if isinstance(feature, list) and feature:
+            feature = feature[0]
+        elif isinstance(feature, dict) and "feature" in feature:
+            feature = feature["feature"]
+    names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
+    return tuple(map(str, names)) if isinstance(names, list) else ()
+
+
+def _named(cell: Any, names: dict[Any, str]) -> Any:
+    if isinstance(cell, (np.ndarray, list, tuple)):
+        return [_named(each, names) for each in cell]
+    return names.get(cell, cell) if isinstance(cell, (int, float, np.number)) else cell
 
 
 def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

@@ -77,6 +77,24 @@ def describe_head(head: Head) -> Decision:
     )
 
 
+def find_left_out(head: Head) -> list[Finding]:
+    """Return which rows around the header were left out."""
+    found = []
+    if head.titles:
+        message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
+        found.append(Finding("title-rows", "warning", head.titles, message))
+    if head.further:
+        message = f"{plural(head.further, 'further header row')} left out"
+        found.append(Finding("header-rows", "warning", head.further, message))
+    return found
+
+
+def describe_sheet(sheet: str, sheets: Sequence[str]) -> list[Decision]:
+    """Return which table of a file with several was taken."""
+    others = tuple(each for each in sheets if each != sheet)
+    return [Decision("sheet", sheet, others[:MOST], "data.sheet", shown(", ".join(sheets), 100))] if others else []
+
+
 def describe_columns(
     frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
 ) -> tuple[list[Decision], list[Finding]]:
@@ -139,12 +157,7 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
         found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
     if parsed.separator_line:
         found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
-    if head.titles:
-        message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
-        found.append(Finding("title-rows", "warning", head.titles, message))
-    if head.further:
-        message = f"{plural(head.further, 'further header row')} left out"
-        found.append(Finding("header-rows", "warning", head.further, message))
+    found += find_left_out(head)
     if parsed.repeated:
         again = "repeats" if parsed.repeated == 1 else "repeat"
         message = f"{plural(parsed.repeated, 'row')} that {again} the header left out"

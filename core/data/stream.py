@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +22,8 @@ from core.data import limits
 from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
 from core.data.decode import decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, unique
-from core.data.files import read_table
+from core.data.files import TableSettings, read_table
+from core.data.json_table import has_text, is_wrapper
 from core.data.parquet import parquet_batches
 from core.data.write import NESTED
 from core.exceptions import DataError
@@ -59,28 +60,23 @@ def stream_rows(
     path: Path,
     *,
     text: str = "",
-    delimiter: str = "",
-    encoding: str = "",
-    header: str = "",
-    quoting: str = "",
     lines: bool = False,
+    **settings: Unpack[TableSettings],
 ) -> Rows:
     """All rows of a file with all columns, in order.
 
     Args:
         path: The file.
         text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-        delimiter: As in `core.data.files.read_table`, and so `encoding` and `header`.
-        encoding: Of a text file; empty: found.
-        header: `yes` or `no`; empty: found.
-        quoting: As in `core.data.files.read_table`; empty: found.
         lines: Every line is a text, also an empty one, and nothing divides it.
+        settings: How the file is made a table.
 
     Raises:
         DataError: it cannot be read, has no such column, or asks for more than is allowed; a row that has no text or
             another number of fields than the others says so when it is reached.
     """
     stream = limits.open_file(path)
+    delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
     head = stream.read(SAMPLE)
     if lines:
         return _lines(_Decoded(stream, head, encoding, path.name))
@@ -88,12 +84,13 @@ def stream_rows(
         schema, batches = parquet_batches(stream, path.name)
         return _worded(schema, batches, text, path.name)
     decoded = None if _packed(head) else _Decoded(stream, head, encoding, path.name)
-    if decoded and not delimiter and decoded.starts_with_an_object():
-        return _json(decoded, text, path.name)
-    if decoded is None or (not delimiter and decoded.start() in "[{("):
-        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header, quoting=quoting).frame
-        return _whole(frame, text, path.name)
-    return _delimited(decoded, text, (delimiter, header, quoting), path.name)
+    objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
+    if objects and decoded and (rows := _json(decoded, text, path.name)):
+        return rows
+    if decoded is None or objects or (not delimiter and decoded.start() in "[{(<_"):
+        table = read_table(path, **settings)
+        return _whole(table.frame, text, path.name)
+    return _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
 
 
 class _Decoded:
@@ -135,15 +132,17 @@ class _Decoded:
         return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
 
     def starts_with_an_object(self) -> bool:
-        """Whether the first line is a JSON object by itself."""
-        first = next((line for line in self.lines() if line.strip()), "")
-        if not first.lstrip().startswith("{"):
+        """Whether the first line is a JSON object by itself, and a row."""
+        first = list(islice((line for line in self.lines() if line.strip()), 2))
+        if not first or not first[0].lstrip().startswith("{"):
             return False
         try:
-            found = json.loads(first)
+            found = json.loads(first[0])
         except (ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and not (found and all(isinstance(each, list) for each in found.values()))
+        if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
+            return False
+        return len(first) > 1 or has_text(found)  # one object may hold all rows
 
 
 def _packed(head: bytes) -> bool:
@@ -194,13 +193,18 @@ def _delimited(decoded: _Decoded, text: str, asked: tuple[str, str, str], file: 
     return Rows(column, schema, _batches(rows, schema, column, file))
 
 
-def _json(decoded: _Decoded, text: str, file: str) -> Rows:
-    """Read twice: which keys there are, and of which kinds, is known at the end only."""
+def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
+    """Read twice: which keys there are, and of which kinds, is known at the end only.
+
+    None where columns stand one level deeper, so that the file has to be read whole.
+    """
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
         for key, value in row.items():
             kinds.setdefault(key, set()).add(_kind(value))
+            if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
+                return None
     if not kinds:
         raise DataError("the list holds no rows", file=file)
     keys, names = list(kinds), unique(map(without_surrogates, kinds))

@@ -1,12 +1,16 @@
 """Lexicons as they come: vaderSentiment's own file, and tables of words with a polarity.
 
-A table is a UTF-8 text with one header line, its columns separated by tabs, commas or semicolons, quoted as in CSV:
+A table is a UTF-8 text with one header line, its columns separated by tabs, commas or semicolons, quoted as in CSV, or
+a JSON list of objects with these keys:
 
     term, score            -5 to 5      AFINN
     term, mean             -4 to 4      VADER
     word, word_root, polarity  -2 to 2  KNU SentiLex (the root is not read)
     word, polarity         -1 to 1      opinion lexicon, and any other
     word, polarity, aspect_polarity, intensity          annotations, as those of CARBD-ko
+
+As they are published without a header, AFINN (a word and a whole number between tabs, one of them beyond 1) and VADER's
+file (a word, mean, deviation and ratings) are known by their form. Lines in front that begin with `;` are comments.
 
 The word (or phrase) stands in a column `word`, `term` or `phrase`; further columns are left alone. Annotations have one
 row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity itself), intensity from 0
@@ -17,10 +21,13 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import itertools
+import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.exceptions import DataError, InputError, NotAvailable
 from core.paths import regular_bytes, resolve
@@ -32,6 +39,11 @@ SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
 KNU_SCALE = 2.0
 LARGEST = 64 * 1024**2
 """Bytes of a lexicon: a million words."""
+_LOOKED_AT = 200
+"""Lines by which a form is known."""
+_WHOLE = re.compile(r"[+-]?\d{1,3}")
+_RATINGS = re.compile(r"\[[-\d, ]*\]")
+_NEEDS = "a lexicon has a column of words and one of their polarity"
 NEUTRAL_BELOW = 0.05
 """A valence nearer to 0 counts as neutral."""
 
@@ -68,7 +80,7 @@ def read_lexicon(name: str) -> list[Entry]:
         raise DataError(
             f"the lexicon cannot be read: {reason}; text.lexicon is '{VADER}' or a file", file=name
         ) from None
-    entries = list(_table(text, name))
+    entries = list(_rows(text, name))
     if not entries:
         raise DataError("the lexicon has a header and no rows", file=name)
     return entries
@@ -100,30 +112,80 @@ def _vader() -> Iterator[Entry]:
     if spec is None or not spec.submodule_search_locations:
         raise NotAvailable("text.lexicon=vader needs the package vaderSentiment: pip install vaderSentiment")
     path = Path(next(iter(spec.submodule_search_locations))) / "vader_lexicon.txt"
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            term, mean, *_ = line.split("\t")
-            yield Entry(term, counts_of(float(mean) / SCALES["mean"]))
+    return _plain_rows(path.read_text(encoding="utf-8").splitlines(), "mean", VADER)
 
 
-def _table(text: str, file: str) -> Iterator[Entry]:
-    lines = text.splitlines()
+def _plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[Entry]:
+    """A word and its valence between tabs; what stands behind is not read."""
+    for number, line in enumerate(filter(str.strip, lines), start=1):
+        word, valence, *_ = [*line.split("\t"), ""]
+        yield _entry({"word": word, value: valence}, "word", value, _Place(file, number))
+
+
+def _published(lines: list[str]) -> str:
+    """What the second column of a published lexicon without a header is, as in `SCALES`; empty: it is none."""
+    rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
+    if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
+        return "mean"
+    whole = [int(row[1]) for row in rows if len(row) == 2 and _WHOLE.fullmatch(row[1].strip())]
+    return "score" if rows and len(whole) == len(rows) and 1 < max(map(abs, whole)) <= SCALES["score"] else ""
+
+
+def _rows(text: str, file: str) -> Iterator[Entry]:
+    """The entries of a file of any of the forms."""
+    if text.lstrip().startswith(("[", "{")):
+        return _objects(text, file)
+    lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
+    value = _published(lines)
+    return _plain_rows(lines, value, file) if value else _table(lines, file)
+
+
+def _objects(text: str, file: str) -> Iterator[Entry]:
+    """A JSON list of objects, as KNU SentiLex is published."""
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is no valid JSON: {str(error)[:100]}", file=file) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        what = "a list" if isinstance(rows, list) else "an object"
+        raise DataError(f"is JSON of {what} of {len(rows)}; a lexicon is a list of objects, one for a word", file=file)
+    for number, row in enumerate(rows, start=1):
+        cells = {str(key).strip().lower(): str(cell) for key, cell in row.items()}
+        word, value = _columns(cells, json.dumps(row, ensure_ascii=False), file)
+        yield _entry(cells, word, value, _Place(file, number))
+
+
+def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
+    """The columns of words and of valences.
+
+    Raises:
+        DataError: there is none.
+    """
+    word = next((name for name in WORD_COLUMNS if name in names), None)
+    value = next((name for name in SCALES if name in names), None)
+    if word is None or value is None:
+        raise DataError(
+            f"a lexicon begins with a line that names its columns: one of {', '.join(WORD_COLUMNS)}, and one of "
+            f"{', '.join(SCALES)}; here it is {head[:80]!r}",
+            file=file,
+        )
+    return word, value
+
+
+def _table(lines: list[str], file: str) -> Iterator[Entry]:
     head = lines[0] if lines else ""
-    rows = csv.reader(lines, delimiter=next((each for each in "\t,;" if each in head), "\t"))
+    delimiter = next((each for each in "\t,;" if each in head), "\t")
+    if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
+        raise DataError(f"a list of {len(lines)} words and no polarity of any; {_NEEDS}", file=file)
+    rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]
-        word = next((name for name in WORD_COLUMNS if name in header), None)
-        value = next((name for name in SCALES if name in header), None)
-        if word is None or value is None:
-            raise DataError(
-                f"a lexicon begins with a line that names its columns: one of {', '.join(WORD_COLUMNS)}, and one of "
-                f"{', '.join(SCALES)}; here it is {head[:80]!r}",
-                file=file,
-            )
+        word, value = _columns(header, head, file)
         for number, row in enumerate((row for row in rows if row), start=1):
             if len(row) != len(header):
                 raise DataError(f"{len(row)} columns where the header names {len(header)}", file=file, row=number)
-            yield _entry(dict(zip(header, row, strict=True)), word, value, _Place(file, number))
+            place = _Place(file, number, "" if delimiter == "," else ",")
+            yield _entry(dict(zip(header, row, strict=True)), word, value, place)
     except csv.Error as error:
         raise DataError(f"is no readable table: {error}", file=file, row=rows.line_num - 1) from None
 
@@ -131,28 +193,40 @@ def _table(text: str, file: str) -> Iterator[Entry]:
 class _Place(NamedTuple):
     file: str
     row: int
+    comma: str = ""
+    """A comma where it may stand for the decimal point."""
+
+    def where(self, field: str) -> dict[str, Any]:
+        """Return the place of a cell for messages."""
+        return {"file": self.file, "row": self.row, "field": field}
 
     def number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
         try:
-            found = float(cells[field])
+            found = float(_number(cells[field], self.comma))
         except ValueError:
             found = math.nan
         if not low <= found <= high or math.isinf(found):
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} up"
-            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self._asdict(), field=field)
+            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.where(field))
         return found
 
     def sign(self, cells: Mapping[str, str], field: str) -> float:
         found = self.number(cells, field, -1, 1)
         if found not in (-1, 0, 1):
-            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self._asdict(), field=field)
+            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.where(field))
         return found
+
+
+def _number(cell: str, comma: str) -> str:
+    """A number with the signs that Python knows."""
+    plain = cell.strip().replace("\N{MINUS SIGN}", "-")
+    return plain.replace(comma, ".") if comma else plain
 
 
 def _entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> Entry:
     name = cells[word].strip()
     if not name:
-        raise DataError("the word is missing", **place._asdict(), field=word)
+        raise DataError("the word is missing", **place.where(word))
     if "aspect_polarity" in cells:
         polarity = place.sign(cells, value)
         aspect = place.sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OnProgress = Callable[[str, float | None], None]
 DIGITS = 6
 """Behind the point of a probability in a file."""
-READING = ("data.text", "data.pair", "data.delimiter", "data.encoding", "data.header", "data.quoting")
+READING = ("data.text", "data.pair", "data.delimiter", "data.encoding", "data.header", "data.quoting", "data.sheet")
 """Settings that say how a file without labels is read."""
 
 
@@ -56,7 +56,8 @@ def predict(
             `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each and `unknown`.
             Rows go from file to file, so that memory does not grow with them.
         settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.pair` (that of second
-            texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`, `data.quoting`.
+            texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`, `data.quoting`,
+            `data.sheet`.
         edit: what is changed inside when it reads the texts, as in the link of a page: `h1.2,l2c1:0.5`
             (`core.interpret.edits`); not of a file.
         passage: read texts of more words than these in passages of so many at most, whose log-odds are averaged: a run

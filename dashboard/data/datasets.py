@@ -67,7 +67,8 @@ def _folder_version(name: str) -> str:
     from core.data.held import local_folder
 
     path = local_folder(name) or Path(name).expanduser()
-    files = sorted(path.glob("*")) + sorted(path.glob("*/*.tsv")) if path.is_dir() else [path]
+    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/")]  # folders too: a text in one of a class
+    files = sorted(inside) if path.is_dir() else [path]
     return " ".join(file_version(file) for file in files)
 
 

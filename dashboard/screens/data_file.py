@@ -52,6 +52,7 @@ SETTINGS = {
     "data.encoding": "Encoding",
     "data.header": "First row",
     "data.quoting": "Quotes",
+    "data.sheet": "Sheet",
 }
 DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
 KEPT = (
@@ -77,7 +78,7 @@ def upload() -> None:
         "A table with a text, or two, and a label in each row",
         type=access.KINDS,
         key=_uploader(),
-        help="CSV, TSV, JSON Lines, Excel, Parquet, or one text per line. At most 50 MB",
+        help="CSV, TSV, JSON, Excel or Parquet, also packed with gzip or zip; or one text per line. At most 50 MB",
     )
     if file is None:
         caption(KEPT)
@@ -119,6 +120,13 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     except SentiscopeError as error:
         problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
         return
+    if sheet := _sheet(choices, key, first):
+        asked = dataclasses.replace(asked, sheet=sheet)
+        try:
+            first = look(asked)
+        except SentiscopeError as error:
+            problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
+            return
     config, report = _columns(choices, key, asked, first, look)
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
@@ -217,7 +225,22 @@ def _show_decision(decision: Decision, buttons: list[str], key: str, asked: Data
 
 def _of_columns(key: str, asked: DataConfig) -> str:
     """Return the key of the lists of columns: another reading of the text has other columns."""
-    return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}"
+    return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}-{asked.sheet}"
+
+
+def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
+    """Which table of the file is read, where it has several; empty: the one that was found."""
+    if len(first.sheets) < 2:
+        return ""
+    chosen = place.selectbox(
+        "Sheet",
+        first.sheets,
+        index=first.sheets.index(first.sheet) if first.sheet in first.sheets else 0,
+        key=f"sheet-{key}",
+        width=150,
+        help="Which table is read: a sheet of a workbook, a list of a JSON file, a file of an archive",
+    )
+    return "" if chosen in (None, first.sheet) else chosen
 
 
 def _columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import openpyxl
@@ -138,6 +139,20 @@ def test_a_wrong_encoding_is_told_and_another_is_looked_at_anew(app):
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
+@pytest.mark.slow
+def test_another_table_of_a_file_is_looked_at_anew_and_kept(app):
+    rows = [{"text": f"film {n}", "label": ("neg", "pos")[n % 2]} for n in range(40)]
+    other = [{**row, "label": f"{row['label']} again"} for row in rows[:30]]
+    uploaded(app, "r.json", json.dumps({"first": rows, "second": other}).encode())
+    assert chosen(app, "Sheet").value == "first"
+    chosen(app, "Sheet").set_value("second").run()
+    assert not app.exception
+    assert "2 classes: neg again (15), pos again (15)" in text_of(app)
+    app.button(key="use-data").click().run()
+    (choice,) = choices(access.library_folder())
+    assert choice.config.sheet == "second"
+
+
 def test_another_column_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV)
     chosen(app, "Label column").set_value("review").run()
@@ -152,7 +167,7 @@ def test_another_column_is_looked_at_anew(app):
         (b"", "the file is empty"),
         (b"review,label\n" + b"\n".join(f"film {n},good".encode() for n in range(40)), "at least two classes"),
         (b"review,verdict\n" + b"\n".join(f"film {n},good".encode() for n in range(40)), "“Label column” above"),
-        (b"\x1f\x8b0000", "compressed with gzip"),
+        (b"\x1f\x8b0000", "gzip file is damaged"),
         (b"\x80\x04cposix\nsystem\n", "never opened"),
     ],
 )

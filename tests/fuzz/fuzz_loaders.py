@@ -70,6 +70,7 @@ READ_AS = {
     "delimiter": ("", "tab", ",", "::", '"', "\n", "\0", "\r", "é"),
     "encoding": ("", "utf-8", "utf-16", "cp949", "zlib", "latin-1", "\0", "idna"),
     "header": ("", "yes", "no"),
+    "sheet": ("", "Sheet", "data", "\0"),
 }
 
 

@@ -289,3 +289,60 @@ def test_a_line_that_is_no_tree_after_many_that_are_is_named(tmp_path):
     lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
     with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
         inspect_file(written(tmp_path / "a.txt", "\n".join(lines)))
+
+
+def test_merged_cells_to_the_end_of_a_sheet_fill_only_rows_that_are_there(tmp_path):
+    rows = "".join(
+        f'<row r="{n}">{cell(f"A{n}", text)}{cell(f"B{n}", label) if n in (2, 22) else ""}</row>'
+        for n, (text, label) in enumerate([("text", "label"), *ROWS], 1)
+    )
+    head = f'<row r="1">{cell("A1", "text")}{cell("B1", "label")}</row>'
+    merged = '<mergeCell ref="B2:B21"/><mergeCell ref="B22:B1048576"/><mergeCell ref="C9:XFD1048576"/>'
+    content = sheet(head + rows[rows.index("</row>") + 6 :]).replace(
+        "</sheetData>", f"</sheetData><mergeCells>{merged}"
+    )
+    path = written(tmp_path / "a.xlsx", workbook(content.replace("</worksheet>", "</mergeCells></worksheet>")))
+    report = inspect_file(path)
+    assert report.rows == 40 and [column.name for column in report.columns] == ["text", "label"]
+    assert [(each.kind, each.count) for each in report.findings if each.kind == "merged-cells"] == [
+        ("merged-cells", 38)
+    ]
+
+
+def test_a_python_dictionary_is_read_and_nothing_in_it_is_run(tmp_path):
+    lines = [f"{{'text': {text!r}, 'label': __import__('os').getcwd()}}" for text, _ in ROWS]
+    with pytest.raises(DataError, match="neither JSON nor a Python dictionary"):
+        inspect_file(written(tmp_path / "a.jsonl", "\n".join([repr({"text": "a", "label": "b"}), *lines])))
+    with pytest.raises(DataError, match="not valid JSON"):
+        inspect_file(written(tmp_path / "b.jsonl", "{'a': " + "(" * 99_999))
+
+
+def test_an_archive_of_many_files_or_with_a_password_is_refused(tmp_path):
+    many = io.BytesIO()
+    with zipfile.ZipFile(many, "w") as archive:
+        for number in range(10_001):
+            archive.writestr(f"{number}.csv", "")
+    with pytest.raises(DataError, match="an archive of 10\u202f001 files"):
+        inspect_file(written(tmp_path / "many.zip", many.getvalue()))
+    locked = io.BytesIO()
+    with zipfile.ZipFile(locked, "w") as archive:
+        archive.writestr("train.csv", "text,label\n")
+    data = bytearray(locked.getvalue())
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(DataError, match=r"`train\.csv` in it has a password"):
+        inspect_file(written(tmp_path / "locked.zip", bytes(data)))
+
+
+def test_keys_inside_keys_without_end_are_refused(tmp_path):
+    content = '{"a":' * 900 + "[]" + "}" * 900
+    with pytest.raises(DataError, match="an object is no table of texts and labels"):
+        inspect_file(written(tmp_path / "a.json", content))
+
+
+def test_a_pipe_among_class_folders_is_no_text(tmp_path):
+    for label in ("good", "bad"):
+        (tmp_path / label).mkdir()
+        for n in range(5):
+            (tmp_path / label / f"{n}.txt").write_text(f"text {n} {label}")
+    os.mkfifo(tmp_path / "good" / "9.txt")
+    assert len(apart.read_folder(tmp_path, DataConfig().reading()).splits["all"]) == 10

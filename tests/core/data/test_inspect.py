@@ -252,7 +252,7 @@ def test_labels_json_beside_a_file_names_its_classes(tmp_path):
         (b"", "the file is empty"),
         (b"  \n \n", "the file is empty"),
         (bytes(range(256)) * 8, "not a text file"),
-        (gzip.compress(b"text,label\na,b\n", mtime=0), "compressed with gzip"),
+        (gzip.compress(b"text,label\na,b\n", mtime=0)[:-9], "this gzip file is damaged or cut short"),
         (pickle.dumps({"text": ["a"]}), "pickle, which can run code and is never opened"),
         (b"PAR1 but nothing else", "Parquet file is damaged"),
         (b"PK\x03\x04 but no workbook", "not a readable Excel workbook"),

@@ -1,0 +1,144 @@
+"""Exports of annotation tools to plain rows: Label Studio, Prodigy, doccano, and the viewer of the Hugging Face hub."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from core.data.columns import LABEL_NAMES
+from core.data.decode import without_surrogates
+from core.data.findings import plural, shown
+from core.exceptions import DataError
+
+CHOICES = "choices"
+"""The key of Label Studio's chosen labels."""
+_ANSWERS = frozenset({"accept", "reject", "ignore"})
+_PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
+_PRODIGY_ASIDE = (*_PRODIGY, "answer", "options", "config", "style")
+"""Columns of Prodigy that say nothing of a text."""
+
+
+Row = dict[str, Any]
+Note = Callable[..., None]
+"""Called with the kind, the number and the sentence of a finding, and perhaps its level."""
+
+
+def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
+    """Rows of a tool's export as a table has them; rows of no tool that is known stay.
+
+    Args:
+        rows: Objects of a file.
+        note: Told what was left out or chosen.
+        file: Name for messages.
+
+    Raises:
+        DataError: the annotations are of spans rather than of texts.
+    """
+    if not rows:
+        return rows
+    first = rows[0]
+    if isinstance(first.get("data"), dict) and any(isinstance(first.get(key), list) for key in _ANNOTATIONS):
+        rows = _label_studio(rows, note, file)
+    elif "row" in first and "row_idx" in first:
+        rows = _viewer(rows, note)
+    elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
+        rows = _prodigy(rows, note)
+    _refuse_spans(rows, file)
+    return rows
+
+
+_ANNOTATIONS = ("annotations", "completions")
+_VALUES = {CHOICES: CHOICES, "rating": "rating", "number": "number"}
+"""Kinds of Label Studio's results that are of a whole text → the key of their value."""
+
+
+def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
+    rows, several, differing, kinds, questions = list[Row](), 0, 0, Counter[str](), dict[str, None]()
+    for task in tasks:
+        given = next((each for key in _ANNOTATIONS if isinstance(each := task.get(key), list)), [])
+        answers = [
+            answer
+            for each in given
+            if isinstance(each, dict) and not each.get("was_cancelled") and not each.get("skipped")
+            if (answer := _answer(each, kinds))
+        ]
+        several += len(answers) > 1
+        differing += any(answer != answers[0] for answer in answers)
+        data = task.get("data")
+        chosen = answers[0] if answers else {}
+        questions.update(dict.fromkeys(chosen))
+        plain = data if isinstance(data, dict) else {}
+        rows.append({**{f"data.{key}" if key in chosen else key: value for key, value in plain.items()}, **chosen})
+    if not any(kind in _VALUES for kind in kinds):
+        said = (
+            f"annotations of the kind {', '.join(map(shown, map(without_surrogates, sorted(kinds))))}"
+            if kinds
+            else "no annotation"
+        )
+        raise DataError(f"a list of {plural(len(tasks), 'Label Studio task')} with {said}, none of a text", file=file)
+    rows = _one_each(rows, questions)
+    note("label-studio", len(tasks), f"{plural(len(tasks), 'task')} of Label Studio, choices and ratings as labels")
+    if several:
+        message = f"{plural(several, 'task')} with more than one annotation, of which the first is read"
+        note("several-annotations", several, f"{message}; {differing} of them differ", "warning")
+    return rows
+
+
+def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
+    """Rows with a choice in place of a list, for questions that were always answered with one."""
+    for name in questions:
+        if all(isinstance(row.get(name, [0]), list) and len(row.get(name, [0])) == 1 for row in rows):
+            rows = [{**row, name: row[name][0]} if name in row else row for row in rows]
+    return rows
+
+
+def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
+    """The labels of one annotation by the name of the question."""
+    found: Row = {}
+    for result in annotation.get("result") or ():
+        kind, value = (result.get("type"), result.get("value")) if isinstance(result, dict) else (None, None)
+        if not isinstance(kind, str) or not isinstance(value, dict):
+            continue
+        kinds[kind] += 1
+        if kind in _VALUES and _VALUES[kind] in value:
+            name = result.get("from_name")
+            found[name if isinstance(name, str) and name else "label"] = value[_VALUES[kind]]
+    return found
+
+
+def _viewer(rows: list[Row], note: Note) -> list[Row]:
+    cut = sum(bool(row.get("truncated_cells")) for row in rows)
+    if cut:
+        note("truncated-cells", cut, f"{plural(cut, 'row')} with cells that the viewer cut short", "warning")
+    return [{"row": row.get("row")} for row in rows]
+
+
+def _prodigy(rows: list[Row], note: Note) -> list[Row]:
+    answers = Counter(str(row.get("answer")) for row in rows)
+    if not set(answers) <= _ANSWERS:
+        return rows
+    left = len(rows) - answers["accept"]
+    if left:
+        said = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
+        message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({said})"
+        note("not-accepted", left, message, "warning")
+    kept = [row for row in rows if row.get("answer") == "accept"]
+    return _one_each(
+        [{key: each for key, each in row.items() if key not in _PRODIGY_ASIDE} for row in kept], ["accept"]
+    )
+
+
+def _refuse_spans(rows: list[Row], file: str) -> None:
+    """Labels such as `[0, 5, "PLACE"]` are of a part of a text."""
+    for number, row in enumerate(rows, 1):
+        for key, value in row.items():
+            if key.casefold() in LABEL_NAMES and isinstance(value, list) and _is_span(value):
+                said = f"spans such as {json.dumps(value[0], ensure_ascii=False)[:60]}, and no labels of whole texts"
+                raise DataError(f"the cells hold {said}", file=file, row=number, field=key)
+
+
+def _is_span(labels: list[Any]) -> bool:
+    first = labels[0] if labels else None
+    return isinstance(first, list) and bool(first) and not any(isinstance(each, (list, dict)) for each in first)

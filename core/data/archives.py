@@ -1,0 +1,163 @@
+"""A packed file and what is in it: gzip, and a zip archive of tables, unpacked no further than the limits allow."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import IO
+
+from core.data import limits
+from core.data.findings import Finding, shown
+from core.exceptions import DataError
+from core.numbers import count
+
+GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", ".conll", ".gz")
+_FIRST = ("all", "train", "training", "data")
+"""Stems of the tables that are read before others."""
+_MOST_MEMBERS = 10_000
+_ENCRYPTED = 0x1
+_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError)
+_WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """The one table that is read."""
+
+    data: bytes
+    name: str
+    """Of the member, or of the file without `.gz`."""
+    parts: tuple[str, ...] = ()
+    """The tables of an archive."""
+    part: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+def is_archive(data: bytes, file: str) -> bool:
+    """Whether a zip file is no workbook; of a damaged one its name decides."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _WORKBOOK not in archive.namelist()
+    except _DAMAGED:
+        return file.casefold().endswith(".zip")
+
+
+def unpack_gzip(data: bytes, file: str) -> Unpacked:
+    """Unpack a gzip file.
+
+    Raises:
+        DataError: it is damaged, holds another archive, or unpacks to more than is allowed.
+    """
+    name = file[: -len(".gz")] if file.lower().endswith(".gz") else file
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            found = _bounded(stream, file, f"gunzip -c {file}")
+    except _DAMAGED as error:
+        raise DataError(f"this gzip file is damaged or cut short ({error})"[:200], file=file) from None
+    if found[257:262] == b"ustar" or name.lower().endswith((".tar", ".tgz")):
+        raise DataError("a tar archive packed with gzip; unpack it and give the folder or a file", file=file)
+    return Unpacked(found, name)
+
+
+def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
+    """Unpack one table of a zip archive.
+
+    Args:
+        data: The archive.
+        file: Its name for messages.
+        part: The table that is read, by its name in the archive; empty: the one of training, else the first.
+
+    Raises:
+        DataError: it is damaged, has a password, has no table (the message says what is in it), or unpacks to more than
+            is allowed.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
+            if len(members) > _MOST_MEMBERS:
+                raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
+            tables = _tables(members, file)
+            chosen = _chosen(tables, part, file)
+            if chosen.flag_bits & _ENCRYPTED:
+                raise DataError(f"`{shown(chosen.filename)}` in it has a password; unpack it first", file=file)
+            with archive.open(chosen) as stream:
+                found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
+    except DataError:
+        raise
+    except (*_DAMAGED, RuntimeError) as error:
+        raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
+    names = tuple(each.filename for each in tables)
+    message = f"`{shown(chosen.filename)}` of the archive is read"
+    others = [f"`{shown(name)}`" for name in names if name != chosen.filename]
+    if others:
+        message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
+    note = Finding("archive", "note", len(others), message)
+    return Unpacked(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
+
+
+def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
+    """All that a stream unpacks to.
+
+    Raises:
+        DataError: it is more than allowed; says how to cut the file.
+    """
+    most = limits.current().size * limits.MEGABYTE
+    blocks, size = list[bytes](), 0
+    while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
+        size += len(block)
+        if size > most:
+            how = f"its first lines: {shell} | head -n 100000 > part.csv"
+            raise limits.refusal("it unpacks to more", "size", file=file, part=how)
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
+    """The members that are tables, those to be read first in front."""
+    if not members:
+        raise DataError("the archive is empty", file=file)
+    names = [PurePosixPath(each.filename) for each in members]
+    if any(each.filename == _OPEN_DOCUMENT for each in members):
+        raise DataError("an OpenDocument file; save its table as .xlsx or CSV", file=file)
+    folders = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
+    if len(folders) > 1 and sum(folders.values()) > len(members) // 2:
+        said = ", ".join(map(shown, list(folders)[:6]))
+        number = count(sum(folders.values()))
+        raise DataError(
+            f"an archive of {number} text files in the folders {said}; unpack it and give the folder", file=file
+        )
+    found = [
+        (member, name)
+        for member, name in zip(members, names, strict=True)
+        if name.suffix.casefold() in _TABLES and not name.stem.casefold().startswith(("readme", "license", "licence"))
+    ]
+    if not found:
+        said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])
+        raise DataError(f"an archive without a table that can be read; in it: {said}", file=file)
+    return [member for member, name in sorted(found, key=lambda each: _order(each[1]))]
+
+
+def _order(name: PurePosixPath) -> tuple[int, int]:
+    """Tables of training first, samples of submissions last."""
+    stem = name.stem.casefold().removesuffix(".csv")
+    return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST))
+
+
+def _chosen(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
+    if not part:
+        return tables[0]
+    named = [each for each in tables if part in (each.filename, PurePosixPath(each.filename).name)]
+    if not named:
+        there = ", ".join(shown(each.filename) for each in tables[:10])
+        raise DataError(f"no table '{shown(part)}' for data.sheet (in the archive: {there})", file=file)
+    return named[0]

@@ -1,0 +1,426 @@
+"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools.
+
+A form is recognised by its content. What was set aside to get at the rows is a finding; what is no table is refused
+with a sentence that says what was seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from core.data import annotation_exports, limits
+from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, cell_of
+from core.data.decode import without_surrogates
+from core.data.delimited import HEADER_ROWS, column_names, has_header, unique
+from core.data.findings import Finding, plural, shown
+from core.data.parquet import viewer_classes, with_class_names
+from core.exceptions import DataError
+from core.numbers import count
+
+KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
+"""Names by which columns of texts and labels are known."""
+_NAMED_JSON = (".json", ".jsonl", ".ndjson")
+_DEEPEST = 4
+"""Keys inside keys that are searched for rows."""
+_MOST_LISTS = 50
+"""Lists of objects of one file that can be chosen from."""
+_LONGEST_LITERAL = 1_000_000
+"""Characters of a line that is read as a Python dictionary."""
+_WRAPPERS = ("row", "_source", "attributes", "fields")
+"""Keys under which services put the columns of a row: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
+_LABEL_KEYS = ("name", "label", "value", "title")
+"""Keys of an object that describes a label, of which the first one that holds words is the label."""
+_TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class JsonTable:
+    """The rows of a JSON file."""
+
+    frame: pd.DataFrame
+    kind: str
+    """json or jsonl."""
+    seen: str
+    """What the file holds, in words."""
+    parts: tuple[str, ...] = ()
+    """Keys under which the file has lists of objects."""
+    part: str = ""
+    """The one that was read; empty: the rows are the file itself."""
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass
+class _Reading:
+    """What is found on the way to the rows."""
+
+    file: str
+    part: str
+    """The key that was asked for."""
+    kind: str = "json"
+    where: str = ""
+    parts: tuple[str, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+
+    def note(self, kind: str, number: int, message: str, level: Any = "note") -> None:
+        self.findings.append(Finding(kind, level, number, message))
+
+    def under(self) -> str:
+        return f" under `{_said(self.where)}`" if self.where else ""
+
+
+def read_json(text: str, file: str, part: str = "") -> JsonTable | None:
+    """Read the rows of a JSON file; None if the text only looks like JSON at its start.
+
+    Args:
+        text: The whole file.
+        file: Name for messages.
+        part: The key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
+
+    Raises:
+        DataError: it is damaged, holds no table, or asks for more than is allowed (`limits`).
+    """
+    reading = _Reading(file, part)
+    found = _parse(text, reading)
+    if found is None:
+        return None
+    rows = _rows(found[0], reading) if reading.kind == "json" else found[0]
+    if part and part not in reading.parts:
+        there = f"it has {', '.join(map(_said, reading.parts))}" if reading.parts else "the rows are the file itself"
+        raise DataError(f"no list of objects under '{_said(part)}' for data.sheet; {there}", file=file)
+    rows = _objects(rows, reading)
+    seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
+    rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
+    frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
+    return JsonTable(
+        frame,
+        reading.kind,
+        seen,
+        tuple(map(without_surrogates, reading.parts)),
+        without_surrogates(reading.where),
+        (*reading.findings, *named),
+    )
+
+
+def decode_json(text: str, file: str) -> Any:
+    """Decode one JSON value; a JSONDecodeError where it is no JSON at all.
+
+    Raises:
+        DataError: it is nested without end, or a number has thousands of digits.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise DataError(f"is JSON that cannot be read: {error}", file=file) from None
+
+
+def has_text(row: Row) -> bool:
+    """Whether an object has a text under a usual name."""
+    return any(_plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items())
+
+
+def is_wrapper(key: str, inside: Iterable[str]) -> bool:
+    """Whether an object under this key, with keys inside, holds columns of the table rather than one cell."""
+    return key in _WRAPPERS or any(_plain(name) in KNOWN_NAMES for name in inside)
+
+
+def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
+    """The one value of the file, or its rows, as a tuple of one; None: it is no JSON."""
+    try:
+        return (decode_json(text, reading.file),)
+    except json.JSONDecodeError as error:
+        wrong = error
+    if text.lstrip().startswith("[") and (comma := _TRAILING_COMMA.search(text)):
+        try:
+            whole = decode_json(text[: comma.start()] + "]", reading.file)
+        except json.JSONDecodeError as error:
+            wrong = error
+        else:
+            reading.note("trailing-comma", 1, "a comma after the last row was ignored")
+            return (whole,)
+    rows = _lines(text, reading)
+    if rows is None:
+        rows = _one_after_another(text, reading)
+    if rows is not None:
+        reading.kind = "jsonl"
+        return (rows,)
+    if reading.file.lower().endswith(_NAMED_JSON):
+        # Counted from 1, as editors do; `row` would be taken for a row of the table.
+        where = f"line {count(wrong.lineno)}, character {count(wrong.colno)}"
+        raise DataError(f"is not valid JSON: {wrong.msg} ({where})", file=reading.file)
+    return None
+
+
+def _lines(text: str, reading: _Reading) -> list[Any] | None:
+    """The value of each line; None if the first line is none."""
+    rows: list[Any] = []
+    decode: Callable[[str, str], Any] = decode_json
+    for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
+        limits.check_shape(number, 1, file=reading.file)
+        if number == 1 and line.lstrip().startswith("{'"):
+            decode = _python_dictionary
+        try:
+            rows.append(decode(line, reading.file))
+        except json.JSONDecodeError as error:
+            if not rows:
+                return None
+            raise DataError(f"this line is not valid JSON: {error.msg}", file=reading.file, row=number) from None
+    if decode is _python_dictionary:
+        reading.note("python-dictionaries", len(rows), "each line is a Python dictionary rather than JSON; read as one")
+    return rows
+
+
+def _python_dictionary(line: str, file: str) -> Any:
+    """A dictionary as Python prints it: literals only, nothing is run."""
+    try:
+        if len(line) > _LONGEST_LITERAL:
+            raise ValueError
+        return ast.literal_eval(line.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        raise json.JSONDecodeError("neither JSON nor a Python dictionary", line[:80], 0) from None
+
+
+def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
+    """Objects over several lines each, with nothing between them; None if the first one is none."""
+    if not text.lstrip().startswith("{"):
+        return None
+    decoder, place, rows = json.JSONDecoder(), 0, list[Any]()
+    blank = re.compile(r"[\s,]*")
+    while (place := blank.match(text, place).end()) < len(text):  # type: ignore[union-attr]
+        limits.check_shape(len(rows) + 1, 1, file=reading.file)
+        try:
+            row, place = decoder.raw_decode(text, place)
+        except (RecursionError, ValueError) as error:
+            if not rows:
+                return None
+            line = count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
+            raise DataError(f"is not valid JSON in line {line}: {error}"[:300], file=reading.file) from None
+        rows.append(row)
+    return rows
+
+
+def _rows(whole: Any, reading: _Reading) -> Any:
+    """The rows inside one value."""
+    for _ in range(_DEEPEST):
+        if not isinstance(whole, dict):
+            return whole
+        for form in (_split_orient, _lists, _objects_of_objects, _chosen_list):
+            if (rows := form(whole, reading)) is not None:
+                return rows
+        inside = [(key, value) for key, value in whole.items() if isinstance(value, (dict, list)) and value]
+        if len(inside) != 1:
+            return [whole]
+        reading.where = ".".join(filter(None, (reading.where, inside[0][0])))
+        whole = inside[0][1]
+    return whole
+
+
+def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
+    """`{"columns": […], "data": [[…]]}`, as pandas writes it."""
+    names, rows = whole.get("columns"), whole.get("data")
+    if not (isinstance(names, list) and isinstance(rows, list) and rows and isinstance(rows[0], list)):
+        return None
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        raise DataError("the lists under `data` differ in length from that under `columns`", file=reading.file)
+    keys = unique(map(str, names))
+    return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
+    """`{"text": […], "label": […]}`: columns as lists."""
+    if not whole or not all(isinstance(each, list) for each in whole.values()):
+        return None
+    if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
+        return None
+    sizes = {key: len(each) for key, each in whole.items()}
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"`{_said(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
+        raise DataError(f"lists of different lengths are no columns of one table: {said}", file=reading.file)
+    return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
+
+
+def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
+    """`{"text": {"0": …}, "label": {"0": …}}`, or `{"0": {"text": …, "label": …}}`: columns, or rows, by key."""
+    if not whole or not all(isinstance(each, dict) and each for each in whole.values()):
+        return None
+    first = next(iter(whole.values()))
+    by_row, by_column = has_text(first), any(_plain(key) in KNOWN_NAMES for key in whole)
+    if not by_row and any(isinstance(part, (dict, list)) for each in whole.values() for part in each.values()):
+        return None
+    if not by_row and (by_column or len(whole) < len(first)):
+        keys = list(dict.fromkeys(key for each in whole.values() for key in each))
+        limits.check_shape(len(keys), len(whole), file=reading.file)
+        return [{name: cells.get(key) for name, cells in whole.items()} for key in keys]
+    numbered = all(key.isdigit() for key in whole)
+    return [each if numbered else {"key": key, **each} for key, each in whole.items()]
+
+
+def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
+    """The list of objects that was asked for, else the longest one of those whose objects have a text."""
+    found = dict(_lists_of_objects(whole, reading.where))
+    if not found:
+        return None
+    if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
+        return [whole]  # a row with something else inside, such as spans
+    if "row_idx" in next((rows[0] for rows in found.values() if rows[0].get("row_idx") is not None), ()):
+        found.pop("features", None)  # of the hub's viewer: what its columns are
+    reading.parts = tuple(found)
+    most = max(found, key=lambda path: (_has_columns(found[path][0]), len(found[path])))
+    reading.where = reading.part if reading.part in found else most
+    others = [f"`{_said(path)}` ({count(len(rows))})" for path, rows in found.items() if path != reading.where]
+    if others:
+        message = f"the {plural(len(found[reading.where]), 'object')}{reading.under()} are read; left out: "
+        reading.note("sheets", len(others), f"{message}{', '.join(others[:8])}; data.sheet names another list")
+    return found[reading.where]
+
+
+def _has_columns(row: Row) -> bool:
+    """Whether an object has a text under a usual name, or one level deeper."""
+    return has_text(row) or any(isinstance(value, dict) and has_text(value) for value in row.values())
+
+
+def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[tuple[str, list[Any]]]:
+    number = 0
+    for key, value in whole.items():
+        path = f"{above}.{key}" if above else key
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            number += 1
+            yield path, value
+        elif isinstance(value, dict) and deep > 1:
+            yield from _lists_of_objects(value, path, deep - 1)
+        if number >= _MOST_LISTS:
+            return
+
+
+def _objects(rows: Any, reading: _Reading) -> list[Row]:
+    """Rows that are objects; of lists the first one may name the columns."""
+    file = reading.file
+    if not isinstance(rows, list):
+        raise DataError(f"{_spoken(rows)} is no table of texts and labels", file=file)
+    if rows and all(isinstance(row, list) for row in rows):
+        return _from_lists(rows, reading)
+    if rows and not isinstance(rows[0], dict):
+        said = f"a list of {plural(len(rows), _spoken(rows[0]).removeprefix('a '))}{reading.under()}"
+        raise DataError(f'{said}; every row must be an object such as {{"text": "…", "label": "…"}}', file=file)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError('every row must be an object such as {"text": "…", "label": "…"}', file=file, row=number)
+    return rows
+
+
+def _from_lists(rows: list[list[Any]], reading: _Reading) -> list[Row]:
+    width = max(map(len, rows))
+    limits.check_shape(len(rows), width, file=reading.file)
+    if not width or min(map(len, rows)) < width:
+        raise DataError(
+            f"a list of {plural(len(rows), 'list')}{reading.under()} of different lengths", file=reading.file
+        )
+    words = [["" if cell is None else str(cell)[:1_000] for cell in row] for row in rows[:HEADER_ROWS]]
+    header = has_header(words)
+    names = column_names(words[0]) if header else tuple(map(str, range(width)))
+    return [dict(zip(names, row, strict=True)) for row in rows[header:]]
+
+
+def _spoken(value: Any) -> str:
+    """What a value is, in words."""
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, (int, float)):
+        return "a number"
+    return "an empty value" if value is None else "a list" if isinstance(value, list) else "an object"
+
+
+def _said(key: object) -> str:
+    """A key as a message quotes it."""
+    return shown(without_surrogates(str(key)))
+
+
+def _plain(key: str) -> str:
+    return key.strip().casefold()
+
+
+def _inside(rows: list[Row], file: str) -> tuple[set[str], dict[str, dict[str, None]]]:
+    """All keys of the rows, and the keys one level deeper of those that hold nothing but objects."""
+    most, kinds, inner = limits.current().columns, dict[str, set[type]](), dict[str, dict[str, None]]()
+    for number, row in enumerate(rows, 1):
+        for key, value in row.items():
+            kinds.setdefault(key, set()).add(type(value))
+            if isinstance(value, dict) and len(kept := inner.setdefault(key, {})) <= most:
+                kept.update(dict.fromkeys(value))
+        if len(kinds) > most:
+            found = f"the rows have {count(len(kinds))} different keys"
+            raise limits.refusal(found, "columns", file=file, row=number)
+    whole = {key: names for key, names in inner.items() if kinds[key] <= {dict, type(None)}}
+    return set(kinds), whole
+
+
+def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
+    """Rows with the columns that stood one level deeper: the `text` of `{"review": {"text": …}, "label": …}`."""
+    kinds, wide = _inside(rows, reading.file)
+    taken, renamed = set(kinds) - set(wide), dict[str, dict[str, str]]()
+    for key, names in wide.items():
+        if not is_wrapper(key, names) and _plain(key) not in LABEL_NAMES:
+            continue
+        of_label = _label_key(key, rows)
+        if _plain(key) in LABEL_NAMES and not of_label:
+            continue
+        limits.check_shape(len(rows), len(names), file=reading.file)
+        renamed[key] = {}
+        for name in names:
+            column = key if name == of_label else name if name not in taken and not of_label else f"{key}.{name}"
+            taken.add(column)
+            renamed[key][name] = column
+    if not renamed:
+        return rows
+    for key, columns in renamed.items():
+        message = f"the objects under `{_said(key)}` are read as the columns {', '.join(map(_said, columns.values()))}"
+        reading.note("nested-columns", len(columns), message)
+    return [_expanded(row, renamed) for row in rows]
+
+
+def _label_key(key: str, rows: list[Row]) -> str:
+    """The key that holds the words of a label object such as `{"name": "positive", "id": 1}`; empty: none."""
+    if _plain(key) not in LABEL_NAMES:
+        return ""
+    objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]
+    return next((name for name in _LABEL_KEYS if all(isinstance(each.get(name), str) for each in objects)), "")
+
+
+def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
+    out: Row = {}
+    for key, value in row.items():
+        if key not in renamed:
+            out[key] = value
+        elif value is not None:
+            out.update({renamed[key][name]: each for name, each in value.items()})
+    return out
+
+
+def _frame(rows: list[Row], file: str) -> pd.DataFrame:
+    """A table of objects: their keys are the columns, in the order in which they come."""
+    keys: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        keys.update(dict.fromkeys(row))
+        if len(keys) > limits.current().columns:
+            raise limits.refusal(f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number)
+    if not keys:
+        raise DataError("the list holds no rows", file=file)
+    limits.check_shape(len(rows), len(keys), file=file)
+    most = limits.current().characters
+    cells = [
+        [cell_of(row.get(key), most, file=file, row=number, field=str(key)) for key in keys]
+        for number, row in enumerate(rows, 1)
+    ]
+    names = unique(without_surrogates(str(key)) for key in keys)
+    return pd.DataFrame(cells, columns=list(names), dtype=object)

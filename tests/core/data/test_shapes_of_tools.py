@@ -1,0 +1,193 @@
+"""Every shape in which a tool writes labelled texts: what is read of it, or why it is refused."""
+
+import gzip
+import json
+import re
+
+import openpyxl
+import pytest
+
+from core.data import apart, limits
+from core.data.check import check
+from core.data.config import DataConfig
+from core.data.folders import read_folder
+from core.data.inspect import inspect_file, read_file
+from core.data.load import load
+from core.data.stream import stream_rows
+from core.exceptions import DataError
+from tests.support.shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, zipped
+
+OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
+"""Findings that say nothing of a shape."""
+GOOD_ONES = [shape for shape in SHAPES if not shape.refused]
+BAD_ONES = [shape for shape in SHAPES if shape.refused]
+
+
+def written(shape, folder):
+    shape.write(folder / shape.name)
+    return folder / shape.name
+
+
+@pytest.mark.parametrize("shape", GOOD_ONES, ids=lambda shape: shape.name)
+def test_every_shape_is_read_as_a_person_sees_it(tmp_path, shape):
+    file = read_file(written(shape, tmp_path))
+    report = file.report
+    assert (report.text, report.label, report.classes) == (shape.text, shape.label, shape.classes)
+    assert {each.kind: each.count for each in report.findings if each.kind not in OF_ALL} == shape.found
+    assert not [text for text in file.rows["text"] if "__label__" in text or "@" in text]
+
+
+@pytest.mark.parametrize("shape", BAD_ONES, ids=lambda shape: shape.name)
+def test_a_refusal_says_what_was_seen_and_gives_no_advice_for_another_format(tmp_path, shape):
+    with pytest.raises(DataError) as error:
+        read_file(written(shape, tmp_path))
+    assert str(error.value).startswith(shape.name) and shape.refused in str(error.value)
+    assert "CLASS.txt" not in str(error.value)
+
+
+@pytest.mark.parametrize("shape", FOLDERS, ids=lambda shape: shape.name)
+def test_folders_of_texts_and_of_competitions(tmp_path, shape):
+    found = read_folder(written(shape, tmp_path))
+    rows = next(iter(found.splits.values()))
+    assert rows["label"].value_counts().to_dict() == shape.classes and found.classes == ("bad", "good")
+    assert set(rows["text"]) == set(texts())
+
+
+def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_path):
+    shape = next(shape for shape in FOLDERS if shape.name == "movies")
+    found = read_folder(written(shape, tmp_path))
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
+    assert found.notes == (
+        "one class per folder, one text per file: bad, good",
+        "`train/unsup` has no label and is left out",
+    )
+    assert list(found.splits["train"]["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
+
+
+def test_a_test_without_labels_is_set_aside_and_said(tmp_path):
+    shape = next(shape for shape in FOLDERS if shape.name == "competition")
+    result = check(DataConfig(name=str(written(shape, tmp_path))))
+    assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
+    assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
+
+
+def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
+    for label, word in (("gut", "schön"), ("schlecht", "öde")):
+        (tmp_path / "all" / label).mkdir(parents=True)
+        for n in range(12):
+            (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
+    found = read_folder(tmp_path)
+    assert "die Fahrt 3 war schön" in set(found.splits["all"]["text"])
+
+
+def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
+    book = openpyxl.Workbook()
+    for title, label in (("First", "a"), ("Second", "b")):
+        sheet = book.create_sheet(title)
+        for row in (("text", "label"), *[(text, f"{label}{n % 2}") for n, text in enumerate(texts())]):
+            sheet.append(row)
+    book.save(tmp_path / "a.xlsx")
+    (tmp_path / "a.json").write_text(json.dumps({"train": objects(), "more": {"test": objects()[:30]}}))
+    (tmp_path / "a.zip").write_bytes(zipped(train_dot_csv=csv(), in__dev_dot_csv=csv().replace("good", "fine")))
+    found = inspect_file(tmp_path / "a.xlsx")
+    assert (found.sheet, found.sheets, set(found.classes)) == ("First", ("Sheet", "First", "Second"), {"a0", "a1"})
+    assert set(inspect_file(tmp_path / "a.xlsx", sheet="Second").classes) == {"b0", "b1"}
+    assert inspect_file(tmp_path / "a.json").sheets == ("train", "more.test")
+    assert inspect_file(tmp_path / "a.json", sheet="more.test").rows == 30
+    assert set(inspect_file(tmp_path / "a.zip", sheet="in/dev.csv").classes) == {"bad", "fine"}
+    for name, said in (
+        ("a.xlsx", "no sheet 'x' for data.sheet; the workbook has 'Sheet', 'First', 'Second'"),
+        ("a.json", "no list of objects under 'x' for data.sheet; it has train, more.test"),
+        ("a.zip", "no table 'x' for data.sheet (in the archive: train.csv, in/dev.csv)"),
+    ):
+        with pytest.raises(DataError, match=re.escape(said)):
+            inspect_file(tmp_path / name, sheet="x")
+
+
+def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"train": objects(), "new": objects()[:30]}))
+    dataset = load(DataConfig(name=str(tmp_path / "a.json"), sheet="new"))
+    assert sum(map(len, dataset.splits.values())) == 30
+    assert dataset.fingerprint != load(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
+
+
+def test_of_several_annotations_the_first_counts_and_it_is_said(tmp_path):
+    rows = tasks()
+    rows[0]["annotations"] = [choice("good", was_cancelled=True), choice("bad"), choice("good")]
+    rows[1]["annotations"].append(choice("good"))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    report = inspect_file(tmp_path / "a.json")
+    assert report.classes == {"bad": 20, "good": 20}
+    said = "2 tasks with more than one annotation, of which the first is read; 1 of them differ"
+    assert said in [each.message for each in report.findings]
+
+
+def test_several_choices_and_several_prefixes_are_several_labels(tmp_path):
+    rows = tasks()
+    rows[0]["annotations"] = [choice("good", "bad")]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    lines = [f"__label__{row['label']} {row['text']}" for row in objects()]
+    (tmp_path / "a.txt").write_text("\n".join([f"__label__good {lines[0]}", *lines[1:]]))
+    for name in ("a.json", "a.txt"):
+        report = inspect_file(tmp_path / name)
+        assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 21})
+
+
+def test_tweets_that_end_with_a_name_are_no_labels(tmp_path):
+    lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
+    (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
+    assert inspect_file(tmp_path / "a.tsv").label == "label"
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.zip"])
+def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeypatch, tmp_path, name):
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    large = csv().encode() * 1_000
+    packed = gzip.compress(large, mtime=0) if name.endswith("gz") else zipped(train_dot_csv=large)
+    (tmp_path / name).write_bytes(packed)
+    with pytest.raises(DataError, match=r"it unpacks to more; at most 1 MB are read\. .*head -n 100000 > part\.csv"):
+        apart.inspect_file(tmp_path / name, DataConfig().reading())
+
+
+def test_an_archive_in_an_archive_is_not_opened(tmp_path):
+    inside = gzip.compress(csv().encode(), mtime=0)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
+    (tmp_path / "b.zip").write_bytes(zipped(train_dot_csv_dot_gz=inside))
+    for name in ("a.gz", "b.zip"):
+        with pytest.raises(DataError, match="an archive inside an archive"):
+            inspect_file(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "content", "said"),
+    [
+        ("columns=3", {"data": [{"review": {"text": "a", "b": 1, "c": 2, "d": 3}}] * 9}, "columns"),
+        ("rows=20", {"data": objects()}, "the table has more rows"),
+        ("characters=30", {"data": objects()}, "field 'text': the cell has 3"),
+        ("rows=20", {"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))}, "the table has more rows"),
+    ],
+)
+def test_limits_hold_for_rows_inside_other_values(monkeypatch, tmp_path, chosen, content, said):
+    monkeypatch.setenv(limits.VARIABLE, chosen)
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=said):
+        inspect_file(tmp_path / "a.json")
+
+
+def test_limits_hold_for_class_folders(monkeypatch, tmp_path):
+    path = written(FOLDERS[0], tmp_path)
+    monkeypatch.setenv(limits.VARIABLE, "rows=20")
+    with pytest.raises(DataError, match="the table has more rows"):
+        read_folder(path)
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    (path / "good" / "1.txt").write_text("long " * 250_000)
+    with pytest.raises(DataError, match=r"the file has 1 MB; at most 1 MB are read"):
+        read_folder(path)
+
+
+def test_rows_to_predict_are_found_in_the_same_shapes(tmp_path):
+    shapes = {shape.name: shape for shape in SHAPES}
+    for name in ("key.json", "nested.jsonl", "studio.json", "about_first.xlsx", "reviews.csv.gz", "kaggle.zip"):
+        found = stream_rows(written(shapes[name], tmp_path))
+        batches = list(found.batches)
+        assert [text for batch in batches for text in batch.column(found.text).to_pylist()] == texts(), name
