@@ -75,7 +75,7 @@ def read_folder(
         return WordLabelled(*_by_class(folder, encoding, 2 if to_train else 1))
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
-    splits, notes = {}, []
+    splits, notes = dict[str, pd.DataFrame](), list[str]()
     multi, layout, decisions = names is not None and names.task == "multi", None, tuple[Decision, ...]()
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
