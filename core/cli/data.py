@@ -89,9 +89,10 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
             )
         for each in file["decisions"]:
             if each["alternatives"]:
-                others = ", ".join(each["alternatives"][:4])
-                how = "guessed" if each["guessed"] else "found"
-                say(f"{each['what'].capitalize()} {how}: {each['chosen']}; or set {each['setting']} to {others}.")
+                others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
+                proof = f" As read: {each['proof']}" if each["guessed"] else ""
+                chosen = f"{each['what'].capitalize()} {how}: {each['chosen']}"
+                say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
     if file["problem"] and file["problem"] != problem:  # that one follows as the error

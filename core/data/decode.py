@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from encodings import normalize_encoding
 from encodings.aliases import aliases
+from itertools import islice
 
 from core.data.encoding_guess import guess_encoding, lines_beyond_ascii, score_any, score_text
 from core.exceptions import DataError
@@ -35,6 +36,8 @@ _NOT_ASCII = re.compile("[^\x00-\x7f]")
 _RUN = re.compile("[^\x00-\x7f]{2,}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
+_LINES = 5_000
+"""Lines with a byte above 127 that an encoding is guessed from."""
 _MOST_CONTROL = 0.01
 """Largest share of control characters in something that is still called text."""
 
@@ -173,7 +176,7 @@ def _legacy(data: bytes, file: str) -> Decoded:
     if not legacy:
         text = data.decode("utf-8", "replace")
         return Decoded(text, "utf-8", text.count("\ufffd") - data.count("\ufffd".encode()))
-    found = guess_encoding(b"".join(legacy))
+    found = guess_encoding(b"".join(legacy[:_LINES]))
     if len(legacy) < len(lines) and _reads_better_as_utf8(lines, found.encoding):
         several = _by_line(data, found.encoding)
         others = (found.encoding, *(f"utf-8+{each}" for each in found.others))
@@ -203,7 +206,8 @@ def _is_legacy(line: bytes) -> bool:
 
 def _reads_better_as_utf8(lines: list[bytes], encoding: str) -> bool:
     """Whether the lines that can be UTF-8 are likelier to be it than to be in the encoding of the others."""
-    sample = b"\n".join(lines_beyond_ascii(b"".join(line for line in lines if not _is_legacy(line))))
+    good = islice((line for line in lines if not _is_legacy(line)), _LINES)
+    sample = b"\n".join(lines_beyond_ascii(b"".join(good)))
     if not sample:
         return False
     return score_any(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)[0]

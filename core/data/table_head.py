@@ -59,8 +59,8 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Hea
     if asked == "no" or not rows:
         return none
     if asked == "yes":
-        names = _fitted(rows[0], rows[1:], width) or _cut(rows[0], width)
-        return Head(column_names(names), named=True, cells=tuple(rows[0]))
+        cells = _fitted(rows[0], rows[1:], width) or _cut(rows[0], width)
+        return Head(column_names(cells), named=True, cells=tuple(rows[0]))
     for at, row in enumerate(rows[: _MOST_TITLES + 1]):
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]

@@ -32,7 +32,7 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
 QUOTES = {"double": "double", "backslash": "backslash", "single": "single", "curly": "curly", "no quotes": "none"}
-CHOICES = {
+CHOICES: dict[str, dict[str, str]] = {
     "data.delimiter": {value: name for name, value in DELIMITERS.items()},
     "data.header": {value: name for name, value in HEADERS.items()},
     "data.quoting": {value: name for name, value in QUOTES.items()},
