@@ -10,7 +10,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs.record import PROBABILITY, RunRecord, refuse_passages
 from core.runs.store import RunStore
-from core.text.passages import words_of_passage
+from core.text.passages import passages, words_of_passage
 from core.verbs.paired import paired
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def predict(
             (`core.text.pair.joined`).
         file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
         to: a file to write in place of the list, `.csv`, `.jsonl` or `.parquet`: every column of `file`, then
-            `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each and `unknown`.
+            `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each, `unknown`, `read`
+            and `cut`.
             Rows go from file to file, so that memory does not grow with them.
         settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.pair` (that of second
             texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`.
@@ -69,8 +70,9 @@ def predict(
         `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
         not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
-        `unknown` is the share of the words of a text that the run does not know; None for byte pairs. With `passage` a
-        prediction has `passages`, a prediction each.
+        `unknown` is the share of the words of a text that the run does not know; None for byte pairs. `read` is how
+        many tokens of it the model reads, `cut` how many more it leaves out at the end. With `passage` a prediction has
+        `passages`, a prediction each.
 
     Raises:
         InputError: no such run, no text, a change of what the run does not have, or a file that cannot be read or
@@ -181,20 +183,31 @@ def _by_passage(loaded: LoadedRun, texts: list[str], words: int, first: int = 0)
     """A prediction each, with those of its passages; every passage is read once."""
     read = loaded.by_passage(texts, words)
     flat = [passage for own in read.cut for passage in own]
-    found, parts = _listed(loaded, texts, read.whole, first), iter(_listed(loaded, flat, read.each))
+    found = _listed(loaded, texts, read.whole, first, words)
+    parts = iter(_listed(loaded, flat, read.each))
     for each, own in zip(found, read.cut, strict=True):
         each["passages"] = [next(parts) | {"row": row} for row in range(len(own))]
     return found
 
 
-def _listed(loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0) -> list[dict[str, Any]]:
+def _listed(
+    loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
+) -> list[dict[str, Any]]:
     """A prediction each, numbered from the first."""
-    record, predictions = loaded.record, []
-    for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
+    record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
+    for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
-        unknown = loaded.tokenizer.unknown_share(text)
-        predictions.append({"row": row, "text": text, "unknown": unknown, **answer(record, probabilities)})
+        known = {"unknown": loaded.tokenizer.unknown_share(text), "read": read, "cut": cut}
+        predictions.append({"row": row, "text": text, **known, **answer(record, probabilities)})
     return predictions
+
+
+def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
+    """Return of each text how many tokens are read and how many cut off, in all of its passages together."""
+    parts = [passages(text, passage) if passage else [text] for text in texts]
+    each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
+    counts = [[next(each) for _ in own] for own in parts]
+    return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
 
 
 def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress) -> None:
@@ -238,7 +251,9 @@ def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str,
     rounded = chances.round(DIGITS)
     columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
     unknown = pa.array([loaded.tokenizer.unknown_share(text) for text in texts], pa.float64())
-    return {**said, **columns, "unknown": unknown}
+    counts = _count_read(loaded, texts, passage)
+    read, cut = (pa.array([each[place] for each in counts], pa.int64()) for place in (0, 1))
+    return {**said, **columns, "unknown": unknown, "read": read, "cut": cut}
 
 
 def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:

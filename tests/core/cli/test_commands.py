@@ -224,6 +224,23 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
+def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
+    most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
+    expected = [(1, 0), (most, 300 - most)]
+    said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
+    assert [(each["read"], each["cut"]) for each in said] == expected
+    out = " ".join(cli("predict", "first", "good", long)[1].split())
+    assert out.startswith("The model reads only the beginning of 1 text of 2: rows 1") and " read cut " in out
+    assert "beginning" not in cli("predict", "first", "good")[1]
+    (place / "long.txt").write_text(f"good\n{long}\n")
+    for asked, cut in (((), expected), (("--passage", "10"), [(1, 0), (300, 0)])):
+        cli("predict", "first", "--data", "long.txt", "--to", "cut.csv", *asked)
+        frame = pd.read_csv(place / "cut.csv")
+        assert list(zip(frame["read"], frame["cut"], strict=True)) == cut
+        said = load(cli("predict", "first", "--data", "long.txt", "--json", *asked))["predictions"]
+        assert [(each["read"], each["cut"]) for each in said] == cut
+
+
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
