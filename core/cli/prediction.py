@@ -69,6 +69,8 @@ def _show_predictions(result: dict[str, Any]) -> None:
     say_edit(result)
     _show_unknown(result.get("predictions", []))
     _show_cut(result.get("predictions", []))
+    for warning in result.get("differences", {}).get("warnings", ()):
+        say(warning, head="Warning: ")
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
     elif result["task"] == "multi":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from core.data.apart import ReadRows
     from core.evaluation.predict import Predictions
+    from core.runs.differences import FileSample
     from core.runs.load import LoadedRun
 
 OnProgress = Callable[[str, float | None], None]
@@ -66,8 +67,9 @@ def predict(
         store: where runs live.
 
     Returns:
-        `run`, `task`, `edit`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and
-        `to`.
+        `run`, `task`, `edit`, of a file also `text` (its column), `differences` (in what its texts and predicted labels
+        differ from those that the run was tested on, `core.evaluation.differences`) and `predictions`; with `to` in
+        their place `rows` and `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
         not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
         `unknown` is the share of the words of a text that the run does not know; None for byte pairs. `read` is how
@@ -117,9 +119,12 @@ def _of_file(
     tell: OnProgress,
     store: RunStore,
 ) -> dict[str, Any]:
+    import numpy as np
+
     from core.data import apart
     from core.data.write import check_target
     from core.paths import resolve
+    from core.runs.differences import FileSample
     from core.runs.load import load_run
 
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
@@ -139,9 +144,10 @@ def _of_file(
         loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        sample = FileSample(loaded, file.name)
         if to is not None:
-            _write(loaded, rows, to, passage, tell)
-            return {**known, "rows": rows.rows, "to": str(to)}
+            _write(loaded, rows, to, passage, tell, sample)
+            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
             texts = rows.texts(batch)
@@ -149,8 +155,10 @@ def _of_file(
                 found += _by_passage(loaded, texts, passage, len(found))
             else:
                 found += _listed(loaded, texts, loaded.predict(texts), len(found))
+            chances = [[*each["probabilities"].values()] for each in found[len(found) - len(texts) :]]
+            sample.add(texts, np.array(chances))
             tell("predicting", len(found) / rows.rows)
-        return {**known, "predictions": found}
+        return {**known, "differences": sample.differences(), "predictions": found}
 
 
 def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
@@ -210,8 +218,9 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
     return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
 
 
-def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress) -> None:
+def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress, sample: FileSample) -> None:
     """The columns of the file with those of the answers behind them."""
+    import numpy as np
     import pyarrow as pa
 
     from core.data.delimited import unique
@@ -226,7 +235,10 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnPr
     with writing(to, schema) as write:
         for batch in rows.batches:
             texts = rows.texts(batch)
-            columns = [*batch.columns, *_columns(loaded, texts, passage).values()]
+            found = _columns(loaded, texts, passage)
+            columns = [*batch.columns, *found.values()]
+            chances = [found[f"{PROBABILITY}{name}"].to_numpy() for name in loaded.record.classes]
+            sample.add(texts, np.stack(chances, 1))
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)

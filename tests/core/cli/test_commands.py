@@ -256,7 +256,9 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
         code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         assert code == 0, err
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
-        assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        found = json.loads(out)
+        assert "too few to compare" in found.pop("differences")["left_out"]
+        assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
         assert frame[["id", "review", "predicted"]].to_dict("records") == rows
@@ -866,3 +868,23 @@ def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
 def test_only_registered_data_sets_are_mixed(cli):
     code, _, err = cli("pretrain", "--data", "sst2", "--apart", "mine.csv")
     assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
+
+
+def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
+    rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
+    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    for folder, more in (("same", ""), ("other", " with gears and valves that turn well")):
+        (place / folder).mkdir()
+        for split, part in (("train", rows[:80]), ("validation", rows[80:120]), ("test", rows[120:])):
+            frame = pd.DataFrame(part, columns=["text", "label"])
+            frame["text"] += more if split == "test" else ""
+            frame.to_csv(place / folder / f"{split}.csv", index=False)
+    told = load(cli("data", "check", "other", "--json"))["differences"]
+    assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
+    (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]
+    assert row["differs"] and row["test"] == "permutation test" and row["interval"][0] > 0
+    out = " ".join(cli("data", "check", "other")[1].split())
+    assert "Warning: Compared with training, test has longer texts: typically 10 words, not 3" in out
+    assert "Compared with training" not in cli("data", "check", "same")[1]
+    known = load(cli("evaluate", "first", "--json"))["differences"]
+    assert (known["name"], known["known"], known["warnings"]) == ("test", "training", [])
