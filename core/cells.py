@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
+BOM = "\ufeff"
+"""Begins every CSV that is given away: without it Excel takes UTF-8 for the code page of the machine."""
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 
 
@@ -40,10 +42,13 @@ def cell_text(value: float | list[float] | str | None) -> str:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """The table as CSV; what a spreadsheet would take for a formula gets a leading apostrophe, names of columns too."""
+    """Return the table as CSV that spreadsheets open as it is: UTF-8 with a byte order mark, and no formulas.
+
+    What a spreadsheet would compute gets a leading apostrophe, names of columns too.
+    """
     text = frame.select_dtypes(include=["str", "object", "category"]).columns
     guarded = frame.assign(**{name: frame[name].astype(object).map(no_formula) for name in text})
     named = guarded.set_axis([no_formula(name) for name in frame.columns], axis=1)
     written = named.to_csv(index=False)
     # A lone carriage return ends a row for those who read it, and is put in quotes only with everything else.
-    return named.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written
+    return BOM + (named.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written)

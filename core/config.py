@@ -16,7 +16,7 @@ from core.models.config import DENSE_TRACE, ModelConfig, rests
 from core.models.presets import PRESETS
 from core.settings import Need, declared, valued, written
 from core.stored import Flaw, convert, leaves, refuse_monsters
-from core.text.config import TextConfig, lexicons_of
+from core.text.config import LOOKALIKES, TextConfig, lexicons_of
 from core.training.config import TrainingConfig
 
 T = TypeVar("T")
@@ -140,6 +140,7 @@ INPUTS = {
     ),
 }
 LEXICONS = "model.attention.lexicons"
+LOOKALIKES_SETTING = "text.lookalikes"
 _TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
 _NO_LEXICON = Need(INPUTS["text.lexicon"].read, "no part of this model reads a lexicon", refused=False)
 _BY_STEPS = Need(
@@ -233,7 +234,8 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
     """The preset's settings above those that suit the data and below those given, types as they were given.
 
-    How many lexicons sigma reads follows from their names where nobody says it.
+    How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
+    have that do not record it; new ones read look-alikes as one, unless they read as something was released.
     """
     if preset not in PRESETS:
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
@@ -242,10 +244,22 @@ def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -
     below = suited if chosen.model.by_steps else {}
     for name, value in {**below, **chosen.settings, **settings}.items():
         _place(tree, name, value)
+    if LOOKALIKES_SETTING not in {**chosen.settings, **settings} and not _as_released(tree):
+        tree["text"]["lookalikes"] = LOOKALIKES
     part, lexicon = tree["model"]["attention"], tree["text"]["lexicon"]
     if LEXICONS not in settings and part["lexical"] != "none" and isinstance(lexicon, str):
         part["lexicons"] = max(1, len(lexicons_of(lexicon)))
     return tree
+
+
+def _as_released(tree: Mapping[str, Any]) -> bool:
+    """Whether texts are read as published code or a published tokenizer reads them."""
+    text, model = tree["text"], tree["model"]
+    return (
+        text["normaliser"] == "tweet-clean-as-released"
+        or text["tokenizer"] == "pretrained"
+        or model["pad_mode"] == "as_released"
+    )
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:

@@ -64,6 +64,9 @@ def _show_check(result: dict[str, Any]) -> None:
     for note in result["notes"]:
         if note not in known:
             say(f"Note: {note}.")
+    for each in result["differences"]:
+        for warning in each["warnings"]:
+            say(warning, head="Warning: ")
 
 
 def _show_file(file: Mapping[str, Any], problem: str) -> None:

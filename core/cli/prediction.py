@@ -54,21 +54,34 @@ def _show_unknown(predictions: list[dict[str, Any]]) -> None:
         say(f"Half of the words or more are unknown to the run in {many}: rows {rows}")
 
 
+def _show_cut(predictions: list[dict[str, Any]]) -> None:
+    """Before the answers: which of them rest on the beginning of a text."""
+    if found := [each for each in predictions if each["cut"]]:
+        rows = ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        say(f"The model reads only the beginning of {many}: rows {rows} (tokens under 'read' and 'cut')")
+
+
 def _show_predictions(result: dict[str, Any]) -> None:
     if result["task"] == "tokens":
         show_tags(result)
         return
     say_edit(result)
     _show_unknown(result.get("predictions", []))
+    _show_cut(result.get("predictions", []))
+    for warning in result.get("differences", {}).get("warnings", ()):
+        say(warning, head="Warning: ")
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
     elif result["task"] == "multi":
         rows = _with_passages(result["predictions"])
-        tabulate([{**each, "labels": verbs.answer_line(each)} for each in rows], ("row", "labels", "text"))
+        tabulate(
+            [{**each, "labels": verbs.answer_line(each)} for each in rows], ("row", "labels", "read", "cut", "text")
+        )
     else:
         shown = _with_passages(result["predictions"])
         rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in shown]
-        tabulate(rows, ("row", "label", "probability", "text"))
+        tabulate(rows, ("row", "label", "probability", "read", "cut", "text"))
 
 
 def _with_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import typer
 
 from core import verbs
 from core.atomic import write_text
-from core.cells import decimals, no_formula
+from core.cells import BOM, decimals, no_formula
 from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import SweepProgress, spoken_time
 from core.config import parse_settings
@@ -119,7 +119,7 @@ def _keep(result: dict[str, Any], file: Path | None) -> None:
     for cells in (rows[0], *(row.values() for row in rows)):
         writer.writerow([no_formula(cell) for cell in cells])
     try:
-        write_text(file, stream.getvalue())
+        write_text(file, BOM + stream.getvalue())
     except OSError as error:
         raise InputError(f"--csv {file}: cannot be written ({error.strerror})") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,17 @@ from core.data import apart
 from core.data.config import DataConfig
 from core.data.folders import split_files
 from core.data.load import load
+from core.data.table import Dataset
 from core.exceptions import SentiscopeError
 from core.paths import resolve
 
 
-def check(config: DataConfig) -> dict[str, Any]:
+def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
     """Look at every file that `config.name` (a path, or a registered name) means, then try to load it.
+
+    Args:
+        config: how it is read.
+        further: what else is told of a data set that loads.
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
@@ -42,6 +48,7 @@ def check(config: DataConfig) -> dict[str, Any]:
         "classes": list(dataset.classes),
         "splits": {name: len(rows) for name, rows in dataset.splits.items()},
         "notes": list(dataset.notes),
+        **further(dataset),
     }
 
 

@@ -65,7 +65,7 @@ def writing(path: Path, schema: pa.Schema) -> Iterator[Write]:
 
 @contextlib.contextmanager
 def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    with path.open("w", encoding="utf-8", newline="") as stream:
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(map(no_formula, schema.names))
 

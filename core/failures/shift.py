@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.evaluation.comparison import holm
-from core.evaluation.intervals import wilson
+from core.evaluation.differences import Difference, compare_means, compare_shares
 from core.failures.near import sample
 from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases
 from core.runs.taught import folds
@@ -36,22 +36,6 @@ LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 Tell = Callable[[str, float | None], None]
-
-
-class Difference(NamedTuple):
-    """Of two means or shares, the split less training."""
-
-    training: float
-    split: float
-    low: float
-    high: float
-    """Ends of the 95 % interval of the difference."""
-    p: float
-
-    @property
-    def difference(self) -> float:
-        """The split less training."""
-        return self.split - self.training
 
 
 class Marked(NamedTuple):
@@ -131,33 +115,6 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
     over = (every[:m] - rankdata(ups)) / n
     under = 1 - (every[m:] - rankdata(downs)) / m
     return float(over.mean()), float(over.var(ddof=1) / m + under.var(ddof=1) / n)
-
-
-def means(training: np.ndarray, split: np.ndarray) -> Difference:
-    """Of two samples, by Welch's t (unequal variances)."""
-    from scipy.stats import ttest_ind
-
-    ends = training.mean(), split.mean()
-    if not np.ptp(training) and not np.ptp(split):
-        same = float(ends[0] == ends[1])
-        gap = float(ends[1] - ends[0])
-        return Difference(float(ends[0]), float(ends[1]), gap, gap, same)
-    found = ttest_ind(split, training, equal_var=False)
-    low, high = found.confidence_interval(LEVEL)
-    return Difference(float(ends[0]), float(ends[1]), float(low), float(high), float(found.pvalue))
-
-
-def shares(training: tuple[int, int], split: tuple[int, int]) -> Difference:
-    """Of two shares, each as (has, of): the score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
-    (a, m), (b, n) = training, split
-    first, second = a / m, b / n
-    ends = wilson(a, m), wilson(b, n)
-    gap, pooled = second - first, (a + b) / (m + n)
-    low = gap - math.hypot(second - ends[1][0], ends[0][1] - first)
-    high = gap + math.hypot(ends[1][1] - second, first - ends[0][0])
-    error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
-    p = 2 * statistics.NormalDist().cdf(-abs(gap) / error) if error else 1.0
-    return Difference(first, second, low, high, p)
 
 
 def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -269,10 +226,10 @@ def shift(
     some = [[texts[row] for row in sample(len(texts)).tolist()] for texts in (training, split)]
     tell("comparing words and lengths", None)
     lengths = [np.array([len(_words(text)) for text in texts], float) for texts in some]
-    measures = {"words of a text": means(*lengths)}
+    measures = {"words of a text": compare_means(*lengths)}
     unknown = unknown_shares(*some)
     if min(map(len, unknown)) >= FEWEST:
-        measures["unknown words"] = means(*unknown)
+        measures["unknown words"] = compare_means(*unknown)
     words, tried = marked(*some)
     balance = _balance(has, classes)
     of_split = np.repeat([False, True], [len(texts) for texts in some])
@@ -305,7 +262,7 @@ def _plain(each: Difference) -> dict[str, Any]:
 def _balance(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
     """Of each class its shares; p after Holm over the classes."""
     rows = [
-        shares((int(has[0][:, at].sum()), len(has[0])), (int(has[1][:, at].sum()), len(has[1])))
+        compare_shares((int(has[0][:, at].sum()), len(has[0])), (int(has[1][:, at].sum()), len(has[1])))
         for at in range(len(classes))
     ]
     steps = holm([row.p for row in rows])

@@ -238,7 +238,7 @@ class Run(Named):
                 `sentiscope.pair(first, second)`.
             file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
             to: A file to write in place of the list (`.csv`, `.jsonl` or `.parquet`): every column of `file`, then
-                `predicted`, `probability:CLASS` and `unknown`. Memory does not grow with the rows.
+                `predicted`, `probability:CLASS`, `unknown`, `read` and `cut`. Memory does not grow with the rows.
             settings: How `file` is read, e.g. `{"data.text": "review"}`; without it the column of texts is guessed.
             edit: What is changed inside, as in `sentence`; not of a file.
             passage: Words of a passage, where longer texts are read passage by passage and the log-odds averaged; a

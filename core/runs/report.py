@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
 from core.runs.costs import Line, costs
+from core.runs.differences import row_differences
 from core.runs.doubt import doubt
 from core.runs.judged import Judged, predictions_of
 from core.runs.lineage import find_files, find_parents
@@ -71,6 +73,7 @@ def report(
     measured |= {"seen_in_training": _seen(record, known, unknown), "truncated": _truncated(loaded, reading, given)}
     measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
+    measured["differences"] = _differences(record, trained, given)
     measured["doubt"] = doubt(loaded, rows["text"].tolist(), trained)
     measured["mix"] = _mix(record, labels, said)
     measured["unseen"] = _unseen(record, labels, found, known)
@@ -134,6 +137,7 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     if alike := [METRICS[name].title_for(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
         found.append(f"No interval of {listed(alike)}: every resample of these rows gives the same number.")
     found.extend(_warn_of_training(measured))
+    found.extend(measured.get("differences", {}).get("warnings", ()))
     if cut["rows"]:
         rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
@@ -203,6 +207,17 @@ def _temperature(told: Mapping[str, Any]) -> str:
         towards = " towards the class prior"
         now += f"; {plural(few, 'answer')} {'is' if few == 1 else 'are'} another one"
     return f"Temperature {told['temperature']:.2f}{towards}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
+
+
+def _differences(record: RunRecord, trained: seen.TrainingTexts | str, given: Judged) -> dict[str, Any]:
+    """Compare the rows with what the run was trained on; without that only `left_out`."""
+    name = given.split if given.data == record.config.data.name else Path(given.data).name
+    try:
+        if isinstance(trained, str):
+            raise NotAvailable(trained)
+        return row_differences(record, lambda: trained.dataset, given.rows, name)
+    except NotAvailable as error:
+        return {"name": name, "known": "training", "measures": [], "warnings": [], "left_out": str(error)}
 
 
 def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:

@@ -9,9 +9,11 @@ from core.exceptions import ConfigError
 from core.settings import check_ranges, setting
 
 Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
+LOOKALIKES = 1
+"""The newest version of the table of `core.text.lookalikes`, with which new trainings read."""
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
-READING = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
+READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
 """Settings by which a text becomes tokens: a training that starts from another run keeps them."""
 
 
@@ -33,6 +35,14 @@ class TextConfig:
     )
     mark_capitals: bool = setting(
         False, help="Put a mark behind words in capitals: GREAT becomes GREAT xxcaps, before any lower-casing."
+    )
+    lookalikes: int = setting(
+        0,
+        "look-alikes",
+        help="Version of the table by which characters that look the same are read as one, before anything else: "
+        "apostrophes of every kind between letters, wide and narrow letters, ligatures, entities, <br>, joiners and "
+        "blanks without width; 0: none, as in runs made before there was one.",
+        within=(0, LOOKALIKES),
     )
     tokenizer: TokenizerKind = setting(
         "word",

@@ -14,6 +14,7 @@ import numpy as np
 from core.exceptions import DataError
 from core.text.config import TextConfig
 from core.text.lexicon_files import Counts, read_lexicon
+from core.text.lookalikes import resolve
 from core.text.normalise import prepare
 from core.text.words import is_bare_mark, split_words
 
@@ -61,7 +62,7 @@ class Lexicon:
             left = False
             for word, counts in read_lexicon(name):
                 entry = prepare(word, config).lower()
-                if entry and (entry == word.lower() or _TWO_LETTERS.search(word)):
+                if entry and (entry == resolve(word, config.lookalikes).lower() or _TWO_LETTERS.search(word)):
                     entries[entry] = _plus(entries.get(entry, (0.0,) * width), before + counts + behind)
                     left = True
             if not left:

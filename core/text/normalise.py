@@ -6,11 +6,12 @@ import functools
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.pair import MARK, parted
+from core.text.lookalikes import resolve, resolve_places
+from core.text.pair import MARK, parted, unsigned
 from core.text.words import marks
 
 Step = Callable[[str], str]
@@ -146,6 +147,8 @@ _FOLD = ("blanks folded", _fold_blanks)
 _LOWER = ("lower case", str.lower)
 _ELONGATION = ("drawn-out words marked", _mark_elongation)
 _CAPITALS = ("words in capitals marked", _mark_capitals)
+_LOOKALIKES: tuple[Step, ...] = (str, resolve)
+"""By version."""
 
 
 def _cleaned(drop_links: Step, drop_users: Step, keep_words: Step) -> tuple[tuple[str, Step], ...]:
@@ -183,7 +186,9 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 }
 
 
-def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False) -> str:
+def normalise(
+    text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
+) -> str:
     """The text that the tokenizer reads; of a pair each of both, with the mark between them as it is.
 
     A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
@@ -194,35 +199,51 @@ def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool 
         elongation: whether to mark drawn-out words.
         capitals: whether to mark words in capitals.
         cased: leave lower case out: the same words as their writer spelt them, for a tagger.
+        lookalikes: version of `core.text.lookalikes`; 0: none.
 
     Raises:
         ConfigError: for an unknown kind.
     """
-    return _changed(text, [change for _, change in _steps_of(kind, elongation, capitals, cased)])
+    return _changed(text, [change for _, change in _steps_of(kind, elongation, capitals, cased, lookalikes)])
 
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
     """`prepare` of many texts."""
-    changes = [change for _, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals)]
+    changes = [change for _, change in _configured(config)]
     return [_changed(text, changes) for text in texts]
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
     """`normalise` as the settings say."""
-    return normalise(
-        text, config.normaliser, elongation=config.mark_elongation, capitals=config.mark_capitals, cased=cased
-    )
+    return _changed(text, [change for _, change in _configured(config, cased)])
+
+
+def read_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
+    """Return how much of `prepare` of a text is read up to each of these places of the text as typed.
+
+    What is read up to the end of a word does not depend on what follows it.
+    """
+    plain, found = resolve_places(text, places, config.lookalikes)
+    plain = plain if parted(text) else unsigned(plain)  # a sign that only now stands by itself parts nothing
+    rest = [change for _, change in _configured(config) if change is not _LOOKALIKES[config.lookalikes]]
+    whole = len(_changed(plain, rest))
+    return [min(whole, len(_changed(plain[:place], rest))) for place in found]
 
 
 def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Every step that changed something, as (name, text after it), for display; empty if the text stays as typed."""
     shown = []
-    for name, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals):
+    for name, change in _configured(config):
         changed = _changed(text, [change])
         if changed != text:
             shown.append((name, changed))
         text = changed
     return shown
+
+
+def _configured(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
+    """Return the steps that the settings name."""
+    return _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals, cased, config.lookalikes)
 
 
 def _changed(text: str, changes: Iterable[Step]) -> str:
@@ -236,7 +257,7 @@ def _changed(text: str, changes: Iterable[Step]) -> str:
 
 @functools.cache
 def _steps_of(
-    kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False
+    kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> tuple[tuple[str, Step], ...]:
     if kind not in NORMALISERS:
         raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALISERS)}")
@@ -244,5 +265,6 @@ def _steps_of(
     # Before anything that would take the capitals or cut words up, after what makes blanks and characters plain.
     first = chosen.index(_FOLD) + 1
     marks = (*(() if not elongation else (_ELONGATION,)), *(() if not capitals else (_CAPITALS,)))
-    every = (*chosen[:first], *marks, *chosen[first:])
+    table = (("look-alikes", _LOOKALIKES[lookalikes]),) if lookalikes else ()
+    every = (*table, *chosen[:first], *marks, *chosen[first:])
     return tuple(step for step in every if not (cased and step is _LOWER))

@@ -10,7 +10,7 @@ from core.text.config import TextConfig
 from core.text.normalise import prepare_all
 from core.text.words import split_words
 
-MATTERS = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer")
+MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer")
 """The settings that decide it."""
 
 
@@ -26,5 +26,6 @@ def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def reading(config: TextConfig) -> dict[str, Any]:
-    """The settings by which `as_read` goes."""
-    return {name: value for name, value in dataclasses.asdict(config).items() if name in MATTERS}
+    """The settings by which `as_read` goes; look-alikes only where they are read as one."""
+    known = dataclasses.asdict(config)
+    return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

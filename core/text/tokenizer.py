@@ -22,7 +22,7 @@ from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
 from core.text.lexicon import Lexicon
 from core.text.lexicon_files import Counts
-from core.text.normalise import prepare, prepare_all
+from core.text.normalise import prepare, prepare_all, read_lengths
 from core.text.pair import MARK, SIGN, kept, parted, unsigned
 from core.text.pieces import buckets
 from core.text.tag_cache import tag_texts
@@ -192,6 +192,12 @@ class Tokenizer(ABC):
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
         return [self.cut(ids, ids) for ids in self._read_all(prepare_all(texts, self.config))]
 
+    def count_read(self, texts: Iterable[str]) -> list[tuple[int, int]]:
+        """Return of each text how many tokens are read, and how many more are cut off at `max_length`."""
+        every = self._read_all(prepare_all(texts, self.config))
+        read = ((len(ids), len(self.cut(ids, ids))) for ids in every)
+        return [(kept, length - kept) for length, kept in read]
+
     def split_batch(self, texts: Iterable[str]) -> list[list[str]]:
         """The tokens of many texts as they are spelt, cut at `max_length`: those of `encode`."""
         read = ((text, *self._read(text)) for text in prepare_all(texts, self.config))
@@ -264,7 +270,7 @@ class Tokenizer(ABC):
 
         def first(places: Sequence[int]) -> int:
             """Find the first place up to which the normalised text reaches the end of the last token."""
-            return bisect_left(places, stop, key=lambda place: len(prepare(text[:place], self.config)))
+            return bisect_left(places, stop, key=lambda place: read_lengths(text, [place], self.config)[0])
 
         at = min(first([end for _, end in words]), len(words) - 1)
         inside = range(words[at][0] + 1, words[at][1])

@@ -11,7 +11,8 @@ import numpy as np
 
 from core.text.clusters import joined
 from core.text.config import TextConfig
-from core.text.normalise import LINK, USER, prepare
+from core.text.lookalikes import BREAK, ENTITY
+from core.text.normalise import LINK, USER, read_lengths
 from core.text.words import word_pattern
 
 Span = tuple[int, int]
@@ -22,8 +23,8 @@ INVISIBLE = ("Cc", "Cf")
 def typed_words(text: str) -> list[Span]:
     """Start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
 
-    What a reader takes for one character is never in two. A link, an @name and a #tag are one word each: how a
-    normaliser reads them does not change what was typed.
+    What a reader takes for one character is never in two. A link, an @name, a #tag, an entity and a `<br>` are one word
+    each: how a normaliser reads them does not change what was typed.
     """
     found = (match.span() for match in _pattern().finditer(text))
     return joined(text, ((start, end) for start, end in found if any(map(_visible, text[start:end]))))
@@ -31,7 +32,9 @@ def typed_words(text: str) -> list[Span]:
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?i:{LINK})|{USER}|(?:(?<!\w)\#(?=[^\W_]))?(?:{word_pattern().pattern})")
+    return re.compile(
+        rf"(?i:{LINK})|{USER}|{ENTITY}|(?i:{BREAK.pattern})|(?:(?<!\w)\#(?=[^\W_]))?(?:{word_pattern().pattern})"
+    )
 
 
 def _visible(character: str) -> bool:
@@ -39,10 +42,12 @@ def _visible(character: str) -> bool:
 
 
 def without(text: str, words: Iterable[Span]) -> str:
-    """The text with the characters of these words cut and the doubled spaces closed."""
+    """The text with the characters of these words cut and the doubled spaces closed; of a `<br>` a blank is left."""
     for start, end in sorted(words, reverse=True):
         before, after = text[:start], text[end:]
-        if (not before or before[-1].isspace()) and (not after or after[0].isspace()):
+        if BREAK.fullmatch(text, start, end) and before[-1:].strip() and after[:1].strip():
+            before += " "
+        elif (not before or before[-1].isspace()) and (not after or after[0].isspace()):
             before, after = (before, after[1:]) if after else (before[:-1], after)
         text = before + after
     return text
@@ -77,10 +82,7 @@ def shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: Te
         offsets: spans of the tokens in the normalised text.
         config: of the tokenizer.
     """
-    read = len(prepare(text, config))
-    # What is read of a text up to the end of a word does not depend on what follows the word.
-    ends = [min(read, len(prepare(text[:end], config))) for _, end in words]
-    edges = np.maximum.accumulate([0, *ends])
+    edges = np.maximum.accumulate([0, *read_lengths(text, [end for _, end in words], config)])
     starts, stops = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
     overlap = np.minimum(edges[1:, None], stops) - np.maximum(edges[:-1, None], starts)
     return overlap.clip(min=0) / (stops - starts).clip(min=1)

@@ -58,7 +58,12 @@ def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick
 
 
 def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Everything found in a file, a folder or a named data set, and whether it can be trained on."""
-    from core.data.check import check
+    """Everything found in a file, a folder or a named data set, and whether it can be trained on.
 
-    return check(compose("vanilla", {**(settings or {}), "data.name": data}).data)
+    Of one that can: `differences` of validation and test from training (`core.evaluation.differences`).
+    """
+    from core.data.check import check
+    from core.evaluation.differences import dataset_differences
+
+    config = compose("vanilla", {**(settings or {}), "data.name": data}).data
+    return check(config, lambda dataset: {"differences": dataset_differences(dataset)})

@@ -60,7 +60,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
         known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
         that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
-        words unknown or more;
+        words unknown or more; `differences`: in what these rows differ from training (`core.evaluation.differences`);
         `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
         with a `verdict` in words; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
 

@@ -10,7 +10,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs.record import PROBABILITY, RunRecord, refuse_passages
 from core.runs.store import RunStore
-from core.text.passages import words_of_passage
+from core.text.passages import passages, words_of_passage
 from core.verbs.paired import paired
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from core.data.apart import ReadRows
     from core.evaluation.predict import Predictions
+    from core.runs.differences import FileSample
     from core.runs.load import LoadedRun
 
 OnProgress = Callable[[str, float | None], None]
@@ -53,7 +54,8 @@ def predict(
             (`core.text.pair.joined`).
         file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
         to: a file to write in place of the list, `.csv`, `.jsonl` or `.parquet`: every column of `file`, then
-            `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each and `unknown`.
+            `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each, `unknown`, `read`
+            and `cut`.
             Rows go from file to file, so that memory does not grow with them.
         settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.pair` (that of second
             texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`, `data.quoting`,
@@ -66,12 +68,14 @@ def predict(
         store: where runs live.
 
     Returns:
-        `run`, `task`, `edit`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and
-        `to`.
+        `run`, `task`, `edit`, of a file also `text` (its column), `differences` (in what its texts and predicted labels
+        differ from those that the run was tested on, `core.evaluation.differences`) and `predictions`; with `to` in
+        their place `rows` and `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
         not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
-        `unknown` is the share of the words of a text that the run does not know; None for byte pairs. With `passage` a
-        prediction has `passages`, a prediction each.
+        `unknown` is the share of the words of a text that the run does not know; None for byte pairs. `read` is how
+        many tokens of it the model reads, `cut` how many more it leaves out at the end. With `passage` a prediction has
+        `passages`, a prediction each.
 
     Raises:
         InputError: no such run, no text, a change of what the run does not have, or a file that cannot be read or
@@ -116,9 +120,12 @@ def _of_file(
     tell: OnProgress,
     store: RunStore,
 ) -> dict[str, Any]:
+    import numpy as np
+
     from core.data import apart
     from core.data.write import check_target
     from core.paths import resolve
+    from core.runs.differences import FileSample
     from core.runs.load import load_run
 
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
@@ -138,9 +145,10 @@ def _of_file(
         loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        sample = FileSample(loaded, file.name)
         if to is not None:
-            _write(loaded, rows, to, passage, tell)
-            return {**known, "rows": rows.rows, "to": str(to)}
+            _write(loaded, rows, to, passage, tell, sample)
+            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
             texts = rows.texts(batch)
@@ -148,8 +156,10 @@ def _of_file(
                 found += _by_passage(loaded, texts, passage, len(found))
             else:
                 found += _listed(loaded, texts, loaded.predict(texts), len(found))
+            chances = [[*each["probabilities"].values()] for each in found[len(found) - len(texts) :]]
+            sample.add(texts, np.array(chances))
             tell("predicting", len(found) / rows.rows)
-        return {**known, "predictions": found}
+        return {**known, "differences": sample.differences(), "predictions": found}
 
 
 def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
@@ -182,24 +192,36 @@ def _by_passage(loaded: LoadedRun, texts: list[str], words: int, first: int = 0)
     """A prediction each, with those of its passages; every passage is read once."""
     read = loaded.by_passage(texts, words)
     flat = [passage for own in read.cut for passage in own]
-    found, parts = _listed(loaded, texts, read.whole, first), iter(_listed(loaded, flat, read.each))
+    found = _listed(loaded, texts, read.whole, first, words)
+    parts = iter(_listed(loaded, flat, read.each))
     for each, own in zip(found, read.cut, strict=True):
         each["passages"] = [next(parts) | {"row": row} for row in range(len(own))]
     return found
 
 
-def _listed(loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0) -> list[dict[str, Any]]:
+def _listed(
+    loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
+) -> list[dict[str, Any]]:
     """A prediction each, numbered from the first."""
-    record, predictions = loaded.record, []
-    for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
+    record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
+    for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
-        unknown = loaded.tokenizer.unknown_share(text)
-        predictions.append({"row": row, "text": text, "unknown": unknown, **answer(record, probabilities)})
+        known = {"unknown": loaded.tokenizer.unknown_share(text), "read": read, "cut": cut}
+        predictions.append({"row": row, "text": text, **known, **answer(record, probabilities)})
     return predictions
 
 
-def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress) -> None:
+def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
+    """Return of each text how many tokens are read and how many cut off, in all of its passages together."""
+    parts = [passages(text, passage) if passage else [text] for text in texts]
+    each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
+    counts = [[next(each) for _ in own] for own in parts]
+    return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
+
+
+def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress, sample: FileSample) -> None:
     """The columns of the file with those of the answers behind them."""
+    import numpy as np
     import pyarrow as pa
 
     from core.data.delimited import unique
@@ -214,7 +236,10 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnPr
     with writing(to, schema) as write:
         for batch in rows.batches:
             texts = rows.texts(batch)
-            columns = [*batch.columns, *_columns(loaded, texts, passage).values()]
+            found = _columns(loaded, texts, passage)
+            columns = [*batch.columns, *found.values()]
+            chances = [found[f"{PROBABILITY}{name}"].to_numpy() for name in loaded.record.classes]
+            sample.add(texts, np.stack(chances, 1))
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)
@@ -239,7 +264,9 @@ def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str,
     rounded = chances.round(DIGITS)
     columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
     unknown = pa.array([loaded.tokenizer.unknown_share(text) for text in texts], pa.float64())
-    return {**said, **columns, "unknown": unknown}
+    counts = _count_read(loaded, texts, passage)
+    read, cut = (pa.array([each[place] for each in counts], pa.int64()) for place in (0, 1))
+    return {**said, **columns, "unknown": unknown, "read": read, "cut": cut}
 
 
 def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:

@@ -5,7 +5,16 @@ known by run or data set, version and options, never by a frame.
 """
 
 from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
-from dashboard.data.datasets import dataset, held_dataset, inspect_path, inspect_upload, offered, tokenizer
+from dashboard.data.datasets import (
+    dataset,
+    differences,
+    held_dataset,
+    inspect_path,
+    inspect_upload,
+    offered,
+    split_differences,
+    tokenizer,
+)
 from dashboard.data.drawings import drawn
 from dashboard.data.embeddings import (
     embedded_splits,
@@ -90,6 +99,7 @@ __all__ = [
     "curves",
     "dataset",
     "details",
+    "differences",
     "doubted",
     "drawn",
     "efficiency",
@@ -139,6 +149,7 @@ __all__ = [
     "slices",
     "slices_version",
     "space",
+    "split_differences",
     "steps",
     "store",
     "suite",

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.data import library
 from core.data.config import DataConfig
+from core.exceptions import NotAvailable
 from core.fingerprint import file_version
 from core.runs.record import RunRecord
 from core.text.config import TextConfig
@@ -48,6 +49,34 @@ _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionar
 def held_dataset(config: DataConfig) -> Dataset | None:
     """Return a data set that `dataset` has read and still keeps; nothing is read for it."""
     return _held.get((config, _folder_version(config.name)))
+
+
+def differences(data: Dataset) -> list[dict[str, Any]]:
+    """In what validation and test differ from training; see `core.evaluation.differences`."""
+    return _differences(data.fingerprint, data.classes, data)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing the splits")
+def _differences(fingerprint: str, classes: tuple[str, ...], _data: Dataset) -> list[dict[str, Any]]:
+    from core.evaluation.differences import dataset_differences
+
+    return dataset_differences(_data)
+
+
+def split_differences(record: RunRecord, split: str) -> dict[str, Any] | None:
+    """In what a split of a run's data differs from training; None: that is not known here."""
+    version = _folder_version(record.config.data.name)
+    return _split_differences((record.run, record.data_fingerprint, version), split, record)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Comparing with training")
+def _split_differences(key: tuple[str, ...], split: str, _record: RunRecord) -> dict[str, Any] | None:
+    from core.runs.differences import split_differences as compare
+
+    try:
+        return compare(_record, split)
+    except NotAvailable:
+        return None
 
 
 def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.figures.hatching import hatched
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.theme import Look, sequential, template, two_sided
 
@@ -147,7 +147,8 @@ def map_grid(
     heads, step = rows[0].weights.shape[0], block(len(tokens))
     top = top or full_colour(rows)
     signed = any((row.weights < 0).any() for row in rows)
-    places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]  # a word may occur twice
+    # A word may occur twice.
+    places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
     of = [f", head {h + 1}" if numbered else "" for h in range(heads)]
     cells = [(r, h, "" if r == h == 0 else str(r * heads + h + 1)) for r in range(len(rows)) for h in range(heads)]
     drawn = [[_blocks(np.asarray(w, np.float32), step) for w in row.weights] for row in rows]  # four bytes each
@@ -182,7 +183,7 @@ def map_grid(
     frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
     frame |= {"showgrid": False}
     if worded and len(tokens) <= NAMED:
-        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape(token) for token in tokens]}
+        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
         frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
         layout["height"] = look.height(max(WORDED, 22 * len(tokens) + 150))
     for r, h, axis in cells:

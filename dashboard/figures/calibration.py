@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from core.training.temperature import as_trained
 from dashboard.figures import answers
 from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, Floats, Integers, sample, threshold_line
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
@@ -82,7 +82,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
             x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font={"size": look.size(14)}
         )
     threshold_line(figure, threshold, look)
-    figure.update_xaxes(title=f"{escape(score)}, n above", range=[0, 1], tickvals=TICKS)
+    figure.update_xaxes(title=f"{escape_text(score)}, n above", range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
     return figure.drawn()
 

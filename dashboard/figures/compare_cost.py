@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -15,6 +14,7 @@ from core.runs.efficiency import Efficiency
 from core.runs.record import RunRecord
 from dashboard.figures.comparing import METRIC, Comparison, colour, compared
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -156,7 +156,7 @@ def draw_costs(shape: Costs, look: Look) -> go.Figure:
         ticks = log_ticks([point.costs[name] for point in shape.points if point.costs.get(name)])
         words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
-        figure.update_yaxes(**at, title=escape(title(shape.metric)) if column == 1 else "", nticks=5)
+        figure.update_yaxes(**at, title=escape_text(title(shape.metric)) if column == 1 else "", nticks=5)
     return figure.drawn()
 
 
@@ -193,12 +193,12 @@ def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: s
         x=[point.costs[name] for point in points],
         y=[point.value for point in points],
         mode="markers+text" if compared else "markers",
-        text=[escape(point.name.partition(" ")[0]) if compared else "" for point in points],
+        text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
         textposition="middle right",
         textfont={"color": t.ink, "size": look.size(15)},
         marker={"color": colours, "size": look.size(11 if compared else 9)},
         error_y=whiskers if compared else None,
-        customdata=[[escape(point.name), _amount(point.costs[name]), number(point.value)] for point in points],
+        customdata=[[escape_text(point.name), _amount(point.costs[name]), number(point.value)] for point in points],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from dashboard.figures.calibration import Bin, reliability
 from dashboard.figures.comparing import colour, letter_of
 from dashboard.figures.decisions import TICKS, Decision, decide
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.ranking import Curve, draw_roc, roc_curves
@@ -118,17 +118,17 @@ def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
             line={"color": own, "width": look.size(2.4)},
             marker={"color": own, "size": look.size(7)},
             customdata=[[number(each.claimed), count(each.n)] for each in bins],
-            hovertemplate=f"{escape(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
+            hovertemplate=f"{escape_text(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
             "<br>n = %{customdata[1]}<extra></extra>",
         )
         figure.add_annotation(
             x=0,
             y=0.98 - 0.08 * place,
             xanchor="left",
-            text=escape(name),
+            text=escape_text(name),
             font={"color": own},
         )
-    figure.update_xaxes(title=f"P({escape(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
+    figure.update_xaxes(title=f"P({escape_text(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[-0.02, 1.03], tickvals=TICKS)
     return figure.drawn()
 
@@ -193,11 +193,12 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
                 mode="lines+markers",
                 line={"color": own, "width": look.size(1.6), "dash": "solid" if component == 0 else "dot"},
                 marker={"color": own, "size": look.size(10), "symbol": SYMBOLS[component % len(SYMBOLS)]},
-                hovertemplate=f"{escape(name)}<br>layer %{{x}}, λ{subscript(component + 1)} %{{y:.3f}}<extra></extra>",
+                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, λ{subscript(component + 1)} %{{y:.3f}}"
+                "<extra></extra>",
             )
             end = next(value for value in reversed(values) if value is not None)
             letter = name.partition(" ")[0]
-            ends.append((end, f"{escape(letter)} λ{subscript(component + 1)} {number(end)}", own))
+            ends.append((end, f"{escape_text(letter)} λ{subscript(component + 1)} {number(end)}", own))
     extent = max(end for end, _, _ in ends) - min(0.0, min(end for end, _, _ in ends))
     for y, (_, text, own) in zip(spread([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
         figure.add_annotation(x=layers, y=y, xanchor="left", xshift=12, text=text, font={"color": own})

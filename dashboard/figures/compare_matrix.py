@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from core.runs.sides import paired
 from dashboard.figures.cells import square
 from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
@@ -124,14 +124,14 @@ def matrix(source: Source) -> Matrix:
 
 def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
     """The matrix; a cell carries `customdata = [row, column]`."""
-    rows, columns = ([f"{letter} {escape(kind)}" for kind in shape.kinds] for letter in shape.letters)
+    rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     return square(
         look,
         rows,
         columns,
         colour=lambda i, j: _colour(shape, i, j, look),
         words=lambda i, j: f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.small(i, j)}",
-        hover=lambda i, j: f"{escape(shape.said(i, j))}: {count(int(shape.counts[i, j]))}",
+        hover=lambda i, j: f"{escape_text(shape.said(i, j))}: {count(int(shape.counts[i, j]))}",
         height=360,
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dashboard.figures import answers
 from dashboard.figures.cells import square
 from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
@@ -68,7 +68,7 @@ def draw_confidence(
     for text, colour, x in labels:
         corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
-    figure.update_xaxes(title=escape(score), range=[0, 1], tickvals=TICKS)
+    figure.update_xaxes(title=escape_text(score), range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
     figure.update_layout(barmode="stack")
     return figure.drawn()
@@ -90,7 +90,7 @@ def draw_confusion(
     """
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
-    names = [escape(name) for name in classes]
+    names = [escape_text(name) for name in classes]
     return square(
         look,
         names,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from core.exceptions import NotAvailable
 from dashboard.figures import answers
 from dashboard.figures.decisions import TICKS, Floats, threshold_line
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -82,7 +82,7 @@ def _draw(costs: Costs, look: Look) -> go.Figure:
             y=curve,
             mode="lines",
             line={"color": colour, "width": look.size(3 if here else 2)},
-            hovertemplate=f"{escape(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
         )
     ends = costs.here["interval"]
     low, high = ends or (costs.here["cost"],) * 2
@@ -104,7 +104,7 @@ def _draw(costs: Costs, look: Look) -> go.Figure:
     line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
     figure.add_scatter(x=[0, 1], y=[costs.without, costs.without], mode="lines", line=line, hoverinfo="skip")
     figure.add_annotation(x=0.5, y=costs.without, text="without a model", yanchor="bottom")
-    figure.update_xaxes(title=f"threshold on P({escape(costs.name)})", range=[-0.02, 1.02], tickvals=TICKS)
+    figure.update_xaxes(title=f"threshold on P({escape_text(costs.name)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="cost per sentence", range=[0, 1.3 * max(costs.without, high)])
     figure.update_layout(margin={"t": 8})
     return figure.drawn()

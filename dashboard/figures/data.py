@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from core.data.table import TEST
 from core.evaluation.intervals import wilson
 from core.text.clusters import clipped
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look, class_colours
@@ -43,7 +43,7 @@ def class_balance(
     top = max(share for found in shares.values() for _, share in found.values())
     figure = Panels(
         look,
-        [[escape(name) for name in splits]],
+        [[escape_text(name) for name in splits]],
         height=max(200, 60 + 30 * len(classes)),
         shared_yaxes=True,
         horizontal_spacing=0.03,
@@ -62,7 +62,7 @@ def class_balance(
             cliponaxis=False,
             textfont={"color": t.ink, "size": look.size(14)},
             hovertext=[
-                f"{escape(split)}, {name}<br>{count(n)} rows, {percent(part)}"
+                f"{escape_text(split)}, {name}<br>{count(n)} rows, {percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -135,7 +135,7 @@ def measured(table: pd.DataFrame, look: Look) -> go.Figure:
         look: Theme and size.
     """
     t = look.tokens
-    names = [escape(name) for name in table["phenomenon"]]
+    names = [escape_text(name) for name in table["phenomenon"]]
     yardstick, *models = [str(name) for name in table if name != "phenomenon"]
     figure = Panels(look, [[""]], height=90 + 30 * len(names))
     ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
@@ -147,10 +147,10 @@ def measured(table: pd.DataFrame, look: Look) -> go.Figure:
         figure.add_scatter(
             x=table[name],
             y=names,
-            name=escape(name),
+            name=escape_text(name),
             mode="markers",
             marker=marker,
-            hovertemplate=f"%{{y}}<br>{escape(name)} %{{x:.3f}}<extra></extra>",
+            hovertemplate=f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>",
         )
     figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
     figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
@@ -174,7 +174,7 @@ def _range(before: int, after: int, last: bool) -> str:
 
 def _short(name: str) -> str:
     """A class name as an axis can hold it."""
-    return escape(clipped(name, 22))
+    return escape_text(clipped(name, 22))
 
 
 def split_table(card: Mapping[str, Any]) -> pd.DataFrame:

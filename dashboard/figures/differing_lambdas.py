@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -14,6 +13,7 @@ from dashboard.figures.counterparts import Counterparts, counterparts
 from dashboard.figures.differing import OTHER_TEXT, against, named, same_class
 from dashboard.figures.figure import Figure
 from dashboard.figures.lambda_bench import DASHES, EVERY, LambdaBench, lambda_bench
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -90,12 +90,12 @@ def _draw(shape: DifferingLambdas, look: Look) -> go.Figure:
     space = {"horizontal_spacing": 0.2 / len(titles), "vertical_spacing": 0.07}
     blank = [""] * len(titles)
     figure = Panels(look, [titles, blank, blank], height=640, **space, shared_yaxes=True, shared_xaxes=True)
-    told, about = set[str](), escape(shape.now.found.target)
+    told, about = set[str](), escape_text(shape.now.found.target)
     for pair in shape.pairs:
         column = columns[pair[0].layer]
         dash = DASHES[((pair[0].component or 1) - 1) % len(DASHES)]
         for curve, name, colour in zip(pair, shape.names, (t.ink, t.right), strict=True):
-            said = escape(name)
+            said = escape_text(name)
             line = {"color": colour, "width": size(2.4 if colour == t.ink else 2), "dash": dash}
             for row, heights in enumerate((curve.probabilities, curve.log_odds), start=1):
                 words = f"P({about})" if row == 1 else f"log-odds of {about}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 import plotly.graph_objects as go
@@ -15,6 +14,7 @@ from core.interpret.templates import FILLER, PLACE, TEMPLATES, Step, steps
 from core.runs.record import RunRecord
 from dashboard.figures.comparing import colour
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
@@ -99,7 +99,7 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
     """P over the words between: a colour and a mark for each run, dashed without the negation."""
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
-    ends, chance = [], f"P({escape(shape.target)})"
+    ends, chance = [], f"P({escape_text(shape.target)})"
     for place, (run, found) in enumerate(shape.reaches):
         own, symbol = colour(look, place), SYMBOLS[place % len(SYMBOLS)]
         for values, texts, dash, what in (
@@ -114,10 +114,11 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
                 mode="lines+markers",
                 line={"color": own, "width": look.size(1.2 if dash == "dash" else 2.4), "dash": dash},
                 marker={"color": own, "size": look.size(5 if dash == "dash" else 8), "symbol": symbol},
-                customdata=[escape(text) for text in texts],
-                hovertemplate=f"{escape(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
+                customdata=[escape_text(text) for text in texts],
+                hovertemplate=f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
             )
-        ends.append((float(found.probabilities[-1]), f"{escape(run)} {number(float(found.probabilities[-1]), 2)}", own))
+        end = float(found.probabilities[-1])
+        ends.append((end, f"{escape_text(run)} {number(end, 2)}", own))
     for y, (_, text, own) in zip(spread([end for end, _, _ in ends], 0.08), ends, strict=True):
         figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
     if shape.half:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from core.metrics import METRICS, metrics_of
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import FEW, TICKS, Decision, Floats, Report
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
 from dashboard.figures.results import Stat
@@ -162,7 +162,7 @@ def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> 
     """
     t = look.tokens
     figure = Panels(look, [[""]], height=80 + 32 * len(labels))
-    names = [escape(name) for name, *_ in labels][::-1]
+    names = [escape_text(name) for name, *_ in labels][::-1]
     sizes, half, tuned = zip(*(row[1:] for row in labels[::-1]), strict=True)
     colours = [t.right if n < FEW else t.accent for n in sizes]
     for name, low, high, colour in zip(names, half, tuned, colours, strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,6 +13,7 @@ from core.interpret.edits import Edits
 from core.numbers import signed
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import attended
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -71,7 +71,7 @@ def _draw(shown: LambdaBench, look: Look) -> go.Figure:
         "learned": {"symbol": "diamond", "size": size(10)},
         "now": {"symbol": "circle", "size": size(12), "color": t.accent},
     }
-    told, named = set[str](), escape(found.target)
+    told, named = set[str](), escape_text(found.target)
     for curve in found.curves:
         column = len(titles) if curve.layer is None else curve.layer + 1
         name = EVERY if curve.component is None else f"λ{subscript(curve.component)}"

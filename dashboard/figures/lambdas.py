@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from core.runs.record import RunRecord
 from dashboard.figures.curves import Curves, Line, Place
 from dashboard.figures.drawing import Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, signed, subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
@@ -315,8 +315,8 @@ def _line(
         mode="lines",
         line={"color": colour, "width": width, "dash": dash},
         opacity=opacity,
-        name=escape(name),
-        hovertemplate=f"{escape(name)}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>",
+        name=escape_text(name),
+        hovertemplate=f"{escape_text(name)}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>",
         row=at[0],
         col=at[1],
     )
@@ -350,8 +350,8 @@ def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: tuple[int, 
             mode="lines+markers",
             line={"color": t.accent if first else t.right, "width": look.size(3 if first else 1.2)},
             marker={"size": look.size(7 if first else 4)},
-            name=escape(track.run),
-            hovertemplate=f"{escape(track.run)}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
+            name=escape_text(track.run),
+            hovertemplate=f"{escape_text(track.run)}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
             row=at[0],
             col=at[1],
         )

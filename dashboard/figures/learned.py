@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,6 +14,7 @@ from core.runs.record import RunRecord
 from dashboard.figures.curves import NUMBERS, NumberLine
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -96,7 +96,7 @@ def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look:
                 y=line.y,
                 mode="lines",
                 line={"color": layer_colour(t, layer, len(layers)), "width": look.size(2.4)},
-                hovertemplate=f"{of}<br>epoch %{{x:.1f}}<br>{escape(name)} %{{y:.4f}}<extra></extra>",
+                hovertemplate=f"{of}<br>epoch %{{x:.1f}}<br>{escape_text(name)} %{{y:.4f}}<extra></extra>",
                 **at,
             )
         figure.update_xaxes(range=[0, epochs], title="epoch", nticks=5, **at)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from core.evaluation.density import Density
 from core.text.clusters import clipped
 from dashboard.figures.map_colours import Floats, Group, Shades
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count
 from dashboard.figures.theme import Look, blend, template
 
@@ -80,7 +80,7 @@ def draw_map(
     figure = go.Figure(layout={"template": template(look)})
     if upon.density is not None and places.shape[1] == 2:
         _field(figure, upon.density, look)
-    shown = [escape(word) for word in words]
+    shown = [escape_text(word) for word in words]
     groups = [Group("", np.arange(len(places)), "")] if isinstance(colouring, Shades) else colouring
     for group in sorted(groups, key=lambda group: group.front):
         _points(figure, places, rows, shown, group, colouring if isinstance(colouring, Shades) else None, look)
@@ -143,7 +143,7 @@ def _marks(
         deep = places.shape[1] == 3
         line = {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": colour, "width": look.size(1.5)}
         marker = {"symbol": symbol, "color": colour, "size": look.size(size * (0.55 if deep else 1)), "line": line}
-        said = escape(clipped(name, LEGEND, "…”"))
+        said = escape_text(clipped(name, LEGEND, "…”"))
         common = {
             "name": said if len(of) == 1 else f"{said} <span style='color:{t.muted}'>n = {count(len(at))}</span>",
             "mode": "markers",
@@ -166,7 +166,7 @@ def _names(figure: go.Figure, places: Floats, names: Sequence[tuple[str, NDArray
         figure.add_annotation(
             x=float(x),
             y=float(y),
-            text=escape(name),
+            text=escape_text(name),
             yshift=look.size(18),  # above them, so that a small group is not covered
             font={"color": t.ink, "size": look.size(13.5)},
             bgcolor=t.paper,
@@ -195,7 +195,7 @@ def _points(
         marker["colorscale"] = [[i / 3, colour] for i, colour in enumerate(t.ordinal)]
     text = {"text": [shown[i] for i in at], "hovertemplate": "%{text}<extra></extra>"} if shown else {}
     common = {
-        "name": f"{escape(group.name)} <span style='color:{t.muted}'>n = {count(len(at))}</span>",
+        "name": f"{escape_text(group.name)} <span style='color:{t.muted}'>n = {count(len(at))}</span>",
         "mode": "markers",
         "marker": marker,
         "customdata": rows[at].tolist(),
@@ -238,7 +238,7 @@ def _mark(figure: go.Figure, placed: Placed, look: Look) -> None:
     common = {
         "name": name,
         "mode": "markers",
-        "hovertext": escape(clipped(placed.text, 80)),
+        "hovertext": escape_text(clipped(placed.text, 80)),
         "hovertemplate": f"{name}<br>%{{hovertext}}<extra></extra>",
     }
     if len(placed.place) == 3:

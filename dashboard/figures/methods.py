@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from core.text.direction import quoted
 from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, no_cell, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.pushed import full_colour
@@ -290,12 +290,12 @@ def _draw_scatter(shown: Together, look: Look) -> go.Figure:
                 "color": t.ink,
             },
         },
-        text=[escape(word.word) if place in told else "" for place, word in enumerate(words)],
+        text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
         textposition="top center",
         textfont={"size": look.size(14), "color": t.ink},
         cliponaxis=False,
         hovertext=[
-            f"{escape(word.word)}<br>is read {number(float(read[place]), 3)}<br>push {signed(word.push, 3)}"
+            f"{escape_text(word.word)}<br>is read {number(float(read[place]), 3)}<br>push {signed(word.push, 3)}"
             for place, word in enumerate(words)
         ],
         hovertemplate="%{hovertext}<extra></extra>",

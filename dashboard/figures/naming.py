@@ -1,8 +1,20 @@
-"""How data is called on a page: by the name of its file, never by the path that a server keeps it under."""
+"""How data and classes are named on pages and figures: as a person wrote them, and never by the path of a server."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+_SIGNS = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "%": "&#37;", "\n": "\u21b5", "\r": "\u21b5", "\t": " "}
+"""What Plotly would take for markup or for a field of a template (`%{x}`), and breaks, which it shows as blanks."""
+_ESCAPES = str.maketrans({**dict.fromkeys(map(chr, (*range(32), *range(127, 160))), "\ufffd"), **_SIGNS})
+
+
+def escape_text(text: str) -> str:
+    """Return what Plotly draws as this text: in names, labels, titles, axes and hover templates.
+
+    Quotation marks stay: Plotly knows no entities for them. A line break is a sign of its own.
+    """
+    return text.replace("\r\n", "\n").translate(_ESCAPES)
 
 
 def data_name(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from core.exceptions import NotAvailable
 from dashboard.figures import answers
 from dashboard.figures.decisions import FEW, TICKS, Decision
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
 from dashboard.figures.points import PHENOMENON
@@ -55,7 +55,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     """
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
-    names = [escape(name) for name in table["phenomenon"]]
+    names = [escape_text(name) for name in table["phenomenon"]]
     figure.add_scatter(
         x=table["tfidf"],
         y=names,

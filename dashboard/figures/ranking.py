@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from core.exceptions import NotAvailable
 from dashboard.figures import answers
 from dashboard.figures.decisions import Decision, Floats, Integers, bands_of, ranked, rates
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -144,7 +144,7 @@ def _lines(
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
-        name = escape(curve.name)
+        name = escape_text(curve.name)
         if curve.band is not None:
             figure.add_scatter(
                 x=[*curve.band.x, *curve.band.x[::-1]],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from core.exceptions import NotAvailable
 from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, Mapped, map_name, mapped
 from dashboard.figures.figure import Figure
 from dashboard.figures.map_colours import Floats
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
@@ -87,14 +87,14 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
                 fill="tozerox",
                 mode="lines",
                 line={"color": colour, "width": 1, "shape": "vh"},
-                hovertemplate=f"{escape(name)}<br>silhouette %{{x:.3f}}<extra></extra>",
+                hovertemplate=f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>",
                 **place,
             )
             ends = [heights[0], heights[-1]]
             figure.add_scatter(
                 x=[mean, mean], y=ends, mode="lines", line={"color": t.ink, "width": 2}, hoverinfo="skip", **place
             )
-            names.append(f"{escape(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
+            names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
             middles.append(sum(ends) / 2)
             base += len(samples) + gap
         for name, height in zip(names, spread(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):

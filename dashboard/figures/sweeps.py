@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import pandas as pd
@@ -17,6 +16,7 @@ from core.runs.sweep_drive import SweepState
 from core.text.clusters import clipped
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
@@ -184,13 +184,13 @@ def members(cells: Sequence[CellScores], metric: str, look: Look) -> go.Figure:
         y=[place for place, cell in zip(places, cells, strict=True) for _ in cell.values],
         mode="markers",
         marker={"size": size(6), "color": t.muted, "line": {"width": 1, "color": t.paper}},
-        customdata=[escape(run) for cell in cells for run in cell.runs],
+        customdata=[escape_text(run) for cell in cells for run in cell.runs],
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
-    figure.update_xaxes(title=escape(metric), showgrid=True, tickformat=".3f", nticks=8)
+    figure.update_xaxes(title=escape_text(metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(
         tickvals=places,
-        ticktext=[escape(_short(cell.label)) for cell in cells],
+        ticktext=[escape_text(_short(cell.label)) for cell in cells],
         range=[len(cells) - 0.5, -0.5],
         tickfont={"color": t.ink},
     )

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from core.evaluation.spans import KINDS, Found, Span, SpanScores, spans_of
 from core.exceptions import NotAvailable
 from dashboard.figures.drawing import Column, Component, Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend, readable, sequential, template
@@ -247,15 +247,15 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
             x=values,
             y=kinds,
             orientation="h",
-            name=escape(kind),
+            name=escape_text(kind),
             marker={"color": colours[kind], "line": {"color": t.paper, "width": look.size(1)}},
-            text=[escape(kind) if value >= max(values) / 4 else "" for value in values],
+            text=[escape_text(kind) if value >= max(values) / 4 else "" for value in values],
             textposition="inside",
             textangle=0,
             constraintext="none",
             insidetextanchor="middle",
             insidetextfont={"color": readable(t, colours[kind])},
-            hovertemplate=f"{escape(kind)}, %{{y}}: %{{x}}<extra></extra>",
+            hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
         )
     figure.update_layout(template=template(look), barmode="stack", height=look.height(96 + 40 * len(kinds)), bargap=0.3)
     figure.update_layout(margin={"t": look.size(8)}, showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
@@ -299,12 +299,12 @@ def _draw_chances(typed: Typed, look: Look) -> go.Figure:
         range(len(said.classes)), key=lambda place: (said.classes[place] == OUTSIDE, said.classes[place][2:])
     )
     z = np.nan_to_num(said.chances[:, order]).T
-    words = [escape(word) for word in said.words]
+    words = [escape_text(word) for word in said.words]
     few = len(words) <= NAMED
     trace = go.Heatmap(
         z=z,
         x=list(range(len(words))),
-        y=[escape(said.classes[place]) for place in order],
+        y=[escape_text(said.classes[place]) for place in order],
         zmin=0,
         zmax=1,
         colorscale=sequential(t),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dashboard.figures import heads
 from dashboard.figures.attention import block, coefficient_names
 from dashboard.figures.figure import Figure
 from dashboard.figures.hatching import hatched
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
@@ -123,7 +123,7 @@ def token_rows(
     z = (values - zero) * np.array([[1 if row.direction is None else row.direction] for row in rows], np.float32)
     top = top or float(np.abs(z).max()) or 1.0
     signed = bool((z < 0).any())
-    words = [escape(token) for token in tokens][::step]
+    words = [escape_text(token) for token in tokens][::step]
     places = list(range(len(words)))
     axis: dict[str, Any] = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
     layout = {
@@ -139,7 +139,7 @@ def token_rows(
         "type": "heatmap",
         "z": z,
         "x": places,
-        "y": [escape(row.name) for row in rows],
+        "y": [escape_text(row.name) for row in rows],
         "text": [words] * len(rows),
         "customdata": values,
         "zmin": -top if signed or push else 0,
@@ -148,7 +148,7 @@ def token_rows(
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
-        "hovertemplate": f"%{{text}}<br>{escape(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
+        "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
     colour = shade if push else ink_shade
     if len(words) > WRITTEN:
@@ -177,7 +177,7 @@ def _strongest(values: Floats, step: int) -> Floats:
 def token_bars(row: TokenRow, tokens: Sequence[str], look: Look, *, label: str) -> go.Figure:
     """A bar for each token, from 0 to 1."""
     t, step = look.tokens, block(len(tokens))
-    words = [escape(token) for token in tokens][::step]
+    words = [escape_text(token) for token in tokens][::step]
     places = list(range(len(words)))
     trace = {
         "type": "bar",
@@ -185,7 +185,7 @@ def token_bars(row: TokenRow, tokens: Sequence[str], look: Look, *, label: str) 
         "y": _strongest(row.values, step),
         "marker": {"color": t.accent},
         "customdata": words,
-        "hovertemplate": f"%{{customdata}}<br>{escape(label)} %{{y:.3f}}<extra>{escape(row.name)}</extra>",
+        "hovertemplate": f"%{{customdata}}<br>{escape_text(label)} %{{y:.3f}}<extra>{escape_text(row.name)}</extra>",
     }
     layout = {
         "template": template(look),

@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.cells import csv_text
+from core.cells import BOM, csv_text
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from dashboard.figures import nodes
 from dashboard.figures.drawing import Component, Drawing, Table, asset
@@ -193,7 +193,7 @@ def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list
     buttons: list[nodes.Node] = []
     for label, table in figure.numbers(shape).items():
         file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
-        found.numbers[file] = csv_text(table)
+        found.numbers[file] = csv_text(table).removeprefix(BOM)  # the script of the report writes its own
         buttons.append(element("button", f"{label} · CSV", type="button", data_file=file))
     return buttons
 

@@ -42,7 +42,7 @@ from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import finding, notes, problem
+from dashboard.widgets.messages import differing, finding, notes, problem
 from dashboard.widgets.style import row_height
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
@@ -155,6 +155,8 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     with right:
         show(LENGTHS, Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
     show(SPLITS, card)
+    for each in data.differences(dataset):
+        differing(each)
     tables = {**SPLITS.numbers(card), "Classes": class_table(card), "Lengths": length_table(card)}
     several = any("labels" in split for split in card["splits"].values())
     if several:

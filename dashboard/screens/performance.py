@@ -48,7 +48,7 @@ from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show_of, show_others
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding
+from dashboard.widgets.messages import differing, empty, finding
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
@@ -106,6 +106,7 @@ def page() -> None:
         finding(
             f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
         )
+    differing(data.split_differences(record, split))
     if record.task == "multi":
         decision, report, tables = multi_label(source)
     else:

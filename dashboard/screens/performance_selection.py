@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from html import unescape
 
 import numpy as np
 import streamlit as st
@@ -13,6 +12,7 @@ from dashboard import selection, state
 from dashboard.figures.cells import cell_of
 from dashboard.figures.confusion import CONFIDENCE
 from dashboard.figures.decisions import BARS, Decision
+from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.points import PHENOMENON
@@ -69,7 +69,7 @@ def take_bar(source: Source, decision: Decision) -> None:
 def take_phenomenon(source: Source) -> None:
     """The sentences of the clicked phenomenon, right and wrong ones."""
     points, names = state.points_of(KINDS), source.report.examples[PHENOMENON].astype(str).to_numpy()
-    name = unescape(str(points[0]["y"])) if points else ""
+    name = next((name for name in names if points and escape_text(name) == str(points[0]["y"])), "")
     rows = np.flatnonzero(names == name) if points else np.empty(0, np.int64)
     selection.choose_rows(source.record, source.split, rows, name, rules=(f"{PHENOMENON}={name}",), by=KINDS)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -34,6 +35,12 @@ def stopped(error: SentiscopeError) -> None:
 def finding(title: str, text: str) -> None:
     """Something that changes how a figure is to be read."""
     _message(title, text, "var(--accent)")
+
+
+def differing(differences: Mapping[str, Any] | None) -> None:
+    """In what texts differ from training beyond chance (`core.evaluation.differences`); nothing where they do not."""
+    if differences and differences["warnings"]:
+        finding(f"{differences['name']} differs from {differences['known']}", " ".join(differences["warnings"]))
 
 
 def _message(title: str, text: str, colour: str) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from core.config import compose, flat, from_dict, inputs, parse_settings, setting_names, to_dict
 from core.exceptions import ConfigError
+from core.models.fine_tunings import FINE_TUNINGS, PRESET
+from core.recipes import apply
 from core.verbs import configure
 
 
@@ -28,7 +30,7 @@ def test_a_record_from_before_a_setting_existed_has_its_default():
 
 
 def test_a_record_without_a_setting_has_its_default():
-    for name in setting_names():
+    for name in [name for name in setting_names() if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))
         *groups, last = name.split(".")
         node = tree
@@ -36,6 +38,33 @@ def test_a_record_without_a_setting_has_its_default():
             node = node[group]
         del node[last]
         assert from_dict(tree) == compose("vanilla"), name
+
+
+def test_a_run_that_records_no_table_of_look_alikes_reads_without_one_and_a_new_one_with_it():
+    tree = to_dict(compose("vanilla"))
+    assert tree["text"].pop("lookalikes") == 1
+    assert from_dict(tree).text.lookalikes == 0
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "version"),
+    [
+        ("tweet-v1-p1", {}, 1),
+        ("tweet-v1-p1", {"text.normaliser": "tweet-clean-as-released"}, 0),
+        ("tweet-v1-p1", {"model.pad_mode": "as_released"}, 0),
+        ("tweet-v1-p1", {"model.pad_mode": "as_released", "text.lookalikes": 1}, 1),
+        ("pretrained", {"model.backbone": "someone/something"}, 0),
+        ("vanilla", {"text.lookalikes": "0"}, 0),
+        ("tfidf-logreg", {}, 1),
+    ],
+)
+def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released(preset, settings, version):
+    assert compose(preset, settings).text.lookalikes == version
+
+
+def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
+    for name in FINE_TUNINGS:
+        assert compose(PRESET, apply(name, PRESET).settings).text.lookalikes == 0, name
 
 
 def test_a_pair_is_split_at_its_first_sign():

@@ -280,7 +280,7 @@ SHAPES = (
     ),
     Shape("about_first.xlsx", workbook(_read_me_first), found={"sheets": 1}),
     Shape("hidden_first.xlsx", workbook(_hidden_first), found={"sheets": 1}),
-    Shape("title.xlsx", workbook(_title_above), found={"rows-above": 1}),
+    Shape("title.xlsx", workbook(_title_above), found={"title-rows": 1}),
     Shape("merged.xlsx", workbook(_merged), found={"merged-cells": ROWS - 2}),
     Shape(
         "errors.xlsx",

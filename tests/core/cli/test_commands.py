@@ -224,6 +224,23 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
+def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
+    most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
+    expected = [(1, 0), (most, 300 - most)]
+    said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
+    assert [(each["read"], each["cut"]) for each in said] == expected
+    out = " ".join(cli("predict", "first", "good", long)[1].split())
+    assert out.startswith("The model reads only the beginning of 1 text of 2: rows 1") and " read cut " in out
+    assert "beginning" not in cli("predict", "first", "good")[1]
+    (place / "long.txt").write_text(f"good\n{long}\n")
+    for asked, cut in (((), expected), (("--passage", "10"), [(1, 0), (300, 0)])):
+        cli("predict", "first", "--data", "long.txt", "--to", "cut.csv", *asked)
+        frame = pd.read_csv(place / "cut.csv")
+        assert list(zip(frame["read"], frame["cut"], strict=True)) == cut
+        said = load(cli("predict", "first", "--data", "long.txt", "--json", *asked))["predictions"]
+        assert [(each["read"], each["cut"]) for each in said] == cut
+
+
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
@@ -239,7 +256,9 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
         code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
         assert code == 0, err
         told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
-        assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        found = json.loads(out)
+        assert "too few to compare" in found.pop("differences")["left_out"]
+        assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
         assert frame[["id", "review", "predicted"]].to_dict("records") == rows
@@ -849,3 +868,23 @@ def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
 def test_only_registered_data_sets_are_mixed(cli):
     code, _, err = cli("pretrain", "--data", "sst2", "--apart", "mine.csv")
     assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
+
+
+def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
+    rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
+    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    for folder, more in (("same", ""), ("other", " with gears and valves that turn well")):
+        (place / folder).mkdir()
+        for split, part in (("train", rows[:80]), ("validation", rows[80:120]), ("test", rows[120:])):
+            frame = pd.DataFrame(part, columns=["text", "label"])
+            frame["text"] += more if split == "test" else ""
+            frame.to_csv(place / folder / f"{split}.csv", index=False)
+    told = load(cli("data", "check", "other", "--json"))["differences"]
+    assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
+    (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]
+    assert row["differs"] and row["test"] == "permutation test" and row["interval"][0] > 0
+    out = " ".join(cli("data", "check", "other")[1].split())
+    assert "Warning: Compared with training, test has longer texts: typically 10 words, not 3" in out
+    assert "Compared with training" not in cli("data", "check", "same")[1]
+    known = load(cli("evaluate", "first", "--json"))["differences"]
+    assert (known["name"], known["known"], known["warnings"]) == ("test", "training", [])

@@ -12,8 +12,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from core.evaluation.differences import compare_means, compare_shares
 from core.failures.phrases import LEAST
-from core.failures.shift import area, marked, means, shares, shift, told_apart, unknown_shares
+from core.failures.shift import area, marked, shift, told_apart, unknown_shares
 from core.text.config import TextConfig
 
 WORDS = np.array([f"w{number}" for number in range(400)])
@@ -117,15 +118,15 @@ def test_means_and_shares_are_those_of_statsmodels():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
     pair = CompareMeans(DescrStatsW(second), DescrStatsW(first))
-    found = means(first, second)
+    found = compare_means(first, second)
     assert (found.low, found.high) == pytest.approx(pair.tconfint_diff(usevar="unequal"))
     assert found.p == pytest.approx(pair.ttest_ind(usevar="unequal")[1])
     assert found.difference == pytest.approx(second.mean() - first.mean())
     for (a, m), (b, n) in (((30, 100), (22, 50)), ((0, 40), (3, 30)), ((40, 40), (29, 30))):
-        found = shares((a, m), (b, n))
+        found = compare_shares((a, m), (b, n))
         assert (found.low, found.high) == pytest.approx(confint_proportions_2indep(b, n, a, m, method="newcomb"))
         assert found.p == pytest.approx(proportions_ztest([b, a], [n, m])[1])
-    assert shares((0, 9), (0, 9)).p == 1.0 and means(np.zeros(9), np.zeros(9))[-3:] == (0.0, 0.0, 1.0)
+    assert compare_shares((0, 9), (0, 9)).p == 1.0 and compare_means(np.zeros(9), np.zeros(9))[-3:] == (0.0, 0.0, 1.0)
 
 
 def test_a_training_text_is_compared_with_the_others():

@@ -13,11 +13,30 @@ import streamlit.config
 
 import dashboard
 from core.cells import csv_text
+from core.data.apart import read_rows
+
+
+def written(frame: pd.DataFrame) -> str:
+    """The CSV behind its byte order mark."""
+    mark, text = csv_text(frame)[0], csv_text(frame)[1:]
+    assert mark == "\ufeff"
+    return text
+
+
+def test_a_csv_begins_with_the_mark_by_which_excel_knows_utf_8_and_we_read_it_without(tmp_path):
+    frame = pd.DataFrame({"text": ["나쁜 영화, 정말", "schön “so”"] * 20, "label": ["나쁨", "gut"] * 20})
+    path = tmp_path / "given.csv"
+    path.write_text(csv_text(frame), encoding="utf-8")
+    assert path.read_bytes().startswith(b"\xef\xbb\xbftext,label\n")
+    with read_rows(path, {"text": "", "delimiter": "", "encoding": "", "header": ""}) as rows:
+        assert rows.schema.names == ["text", "label"] and rows.text == "text"
+        assert [text for batch in rows.batches for text in rows.texts(batch)] == frame["text"].tolist()
+    pd.testing.assert_frame_equal(pd.read_csv(path), frame)
 
 
 def test_a_cell_that_looks_like_a_formula_is_made_harmless_and_numbers_stay():
     frame = pd.DataFrame({"text": ["=1+1", "+a", "-b", "@c", "fine", None], "value": [-1.5, 2, 3, 4, 5, 6]})
-    lines = csv_text(frame).splitlines()
+    lines = written(frame).splitlines()
     assert [line.split(",")[0] for line in lines] == ["text", "'=1+1", "'+a", "'-b", "'@c", "fine", ""]
     assert lines[1].endswith(",-1.5")
 
@@ -35,19 +54,19 @@ AFTER_BLANKS = ["\n=1+1", "\r\n=1", "\t=1", "  =1", "\xa0@x", "\ufeff=1", "\n", 
 @pytest.mark.parametrize("text", [*PLAIN, *AFTER_BLANKS])
 def test_cells_and_names_of_columns_are_no_formulas_whatever_stands_before_the_sign(text):
     frame = pd.DataFrame({text: [text], "kind": pd.Categorical([text])})
-    header, row = csv.reader(io.StringIO(csv_text(frame), newline=""))
+    header, row = csv.reader(io.StringIO(written(frame), newline=""))
     assert header == [f"'{text}", "kind"]
     assert row == [f"'{text}", f"'{text}"]
 
 
 @pytest.mark.parametrize("text", ["good = bad", "a-b", "'1", "", " ", "not bad", "😀"])
 def test_other_texts_stay_as_they_are(text):
-    assert next(csv.reader([csv_text(pd.DataFrame({text: [1]})).splitlines()[0]])) == ([text] if text else [""])
+    assert next(csv.reader([written(pd.DataFrame({text: [1]})).splitlines()[0]])) == ([text] if text else [""])
 
 
 def test_two_columns_of_one_name_stay_two():
     frame = pd.DataFrame([["=1", 2.0]], columns=["a", "a"])
-    assert csv_text(frame).splitlines() == ["a,a", "'=1,2.0"]
+    assert written(frame).splitlines() == ["a,a", "'=1,2.0"]
 
 
 def test_tables_offer_no_csv_of_their_own():

@@ -1,0 +1,356 @@
+"""When texts differ from those that a model learned from: in labels, length, words or repeats, beyond chance.
+
+Nobody asks for it, so it has to be silent where chance explains a difference. Of each comparison the p of all measures
+are corrected together (Holm), and one is told below `ALPHA` only, where it is large enough to matter (`LEAST`): of a
+hundred files that differ in nothing, one is warned of at most. The tests assume rows drawn alike and no shape:
+
+- labels: chi-square of all classes, those too rare for it as one; of several labels the score test of each;
+- length: Welch's t of log words, its p from random exchanges of texts between both sides;
+- words: the share of the words of a text that other training texts lack. Some training texts are held out for it, and
+  both sides are compared with the rest, so that both mean the same; p as of length;
+- repeats: texts of the other side that are in training too, and that occur more than once in it, against random
+  exchanges of texts. Fewer repeats are no reason to warn.
+
+Of many texts a seeded sample is read.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.evaluation.comparison import holm
+from core.evaluation.intervals import wilson
+from core.numbers import count, percent, signed
+from core.text.words import is_bare_mark, split_words
+
+ALPHA = 0.01
+"""Of a comparison: how often it warns of anything at most, where both sides are drawn alike."""
+FEWEST = 25
+"""Texts of either side below which nothing is compared."""
+MOST, MOST_READ = 1000, 5000
+"""Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
+EXCHANGES = 1999
+MOST_REPEATED = 20_000
+"""Texts that occur twice or more, above which a sample of all is exchanged."""
+LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
+"""Smaller differences are not told, however sure: of a share, and of length 20 %."""
+TESTS = {
+    "labels": "chi-square test",
+    "length": "permutation test",
+    "words": "permutation test",
+    "in training": "permutation test",
+    "repeats": "permutation test",
+}
+RARE = 5
+"""Expected rows below which a class is counted with the others that are as rare."""
+LEVEL = 0.95
+
+
+class Difference(NamedTuple):
+    """Of two means or shares, the other side less the first."""
+
+    training: float
+    split: float
+    low: float
+    high: float
+    """Ends of the 95 % interval of the difference."""
+    p: float
+
+    @property
+    def difference(self) -> float:
+        """The other side less the first."""
+        return self.split - self.training
+
+
+class Side(NamedTuple):
+    """Texts with their classes."""
+
+    texts: Sequence[str]
+    has: np.ndarray | None
+    """(n, C) bool; None: their classes are not known."""
+
+
+def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
+    """Compare validation and test with training, `find_differences` of each; empty of words with a tag each."""
+    if dataset.task == "tokens":
+        return []
+    first = dataset_side(dataset, TRAIN)
+    return [
+        find_differences(first, dataset_side(dataset, split), dataset.classes, name=split)
+        for split in (VALIDATION, TEST)
+        if split in dataset.splits
+    ]
+
+
+def dataset_side(dataset: Dataset, split: str) -> Side:
+    """Return the texts of a split with their classes."""
+    return Side(dataset.splits[split]["text"].tolist(), indicate(dataset.targets(split), len(dataset.classes)))
+
+
+def indicate(labels: np.ndarray, classes: int) -> np.ndarray:
+    """(n, C) bool of class numbers (n,), or of zeros and ones (n, C)."""
+    return labels > 0 if labels.ndim == 2 else np.eye(classes, dtype=bool)[labels]
+
+
+def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
+    """Compare two samples by Welch's t (unequal variances)."""
+    from scipy.stats import ttest_ind
+
+    ends = first.mean(), other.mean()
+    if not np.ptp(first) and not np.ptp(other):
+        same = float(ends[0] == ends[1])
+        gap = float(ends[1] - ends[0])
+        return Difference(float(ends[0]), float(ends[1]), gap, gap, same)
+    with warnings.catch_warnings():  # of a side whose texts are all as long; its variance is 0, as it should be
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = ttest_ind(other, first, equal_var=False)
+    low, high = found.confidence_interval(LEVEL)
+    return Difference(float(ends[0]), float(ends[1]), float(low), float(high), float(found.pvalue))
+
+
+def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> Difference:
+    """Compare two shares, each as (has, of): the score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
+    (a, m), (b, n) = first, other
+    one, two = a / m, b / n
+    ends = wilson(a, m), wilson(b, n)
+    gap, pooled = two - one, (a + b) / (m + n)
+    low = gap - math.hypot(two - ends[1][0], ends[0][1] - one)
+    high = gap + math.hypot(ends[1][1] - two, one - ends[0][0])
+    error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
+    p = 2 * statistics.NormalDist().cdf(-abs(gap) / error) if error else 1.0
+    return Difference(one, two, low, high, p)
+
+
+def find_differences(
+    first: Side, other: Side, classes: Sequence[str], *, name: str, known: str = "training", learned: bool = True
+) -> dict[str, Any]:
+    """Compare texts with those that a model learned from, or with others that are like them.
+
+    Args:
+        first: the training texts, or held-out texts of the same origin.
+        other: the texts in question.
+        classes: C names.
+        name: of the other side, as it is spoken of: `test`, `the file`.
+        known: of the first side.
+        learned: whether the first side was learned from, so that its texts on the other side are a leak; else both
+            sides have predicted labels.
+
+    Returns:
+        `name`, `known`, `n` of both (`training`, `other`), `alpha`; `measures`, of each its `name`, `training`,
+        `other`, their `difference` with its 95 % `interval` (of length the ratio, less 1), `p`, `p_holm`, `test`, what
+        it is `about` and whether it `differs`; `warnings`, a sentence each; `left_out`, why nothing is compared.
+    """
+    found: dict[str, Any] = {
+        "name": name,
+        "known": known,
+        "n": {"training": len(first.texts), "other": len(other.texts)},
+        "alpha": ALPHA,
+        "measures": [],
+        "warnings": [],
+        "left_out": "",
+    }
+    if min(len(first.texts), len(other.texts)) < FEWEST:
+        few = f"{count(len(other.texts))} texts beside {count(len(first.texts))} of {known}"
+        return {**found, "left_out": f"{few}: too few to compare, {FEWEST} are needed"}
+    rng = np.random.default_rng(0)
+    measures: dict[str, tuple[Difference, str]] = {}
+    if first.has is not None and other.has is not None:
+        measures["labels"] = _compare_labels(first.has, other.has, classes)
+    keys = [_key(text) for text in (*first.texts, *other.texts)]
+    repeats = _compare_repeats(keys, len(first.texts), rng, learned=learned)
+    measures |= _compare_words(*_single(first.texts, other.texts, keys), rng) | repeats
+    steps = holm([each.p for each, _ in measures.values()])
+    for (kind, (each, about)), step in zip(measures.items(), steps, strict=True):
+        more = kind in ("in training", "repeats")
+        large = (each.difference if more else abs(each.difference)) >= LEAST[kind]
+        differs = step.p < ALPHA and large
+        row = {
+            "name": kind,
+            "about": about,
+            "training": each.training,
+            "other": each.split,
+            "difference": each.difference,
+            "interval": [each.low, each.high],
+            "p": each.p,
+            "p_holm": step.p,
+            "test": "score test" if kind == "labels" and _has_several(first.has) else TESTS[kind],
+            "differs": differs,
+        }
+        if kind == "length":
+            row |= {key: math.exp(row[key]) for key in ("training", "other")}
+            row |= {"difference": math.expm1(each.difference)}
+            row |= {"interval": [math.expm1(each.low), math.expm1(each.high)]}
+            row["differs"] = differs = step.p < ALPHA and abs(each.difference) >= math.log1p(LEAST[kind])
+        found["measures"].append(row)
+        if differs:
+            found["warnings"].append(_describe(row, name, known, predicted=not learned))
+    return found
+
+
+def _has_several(has: np.ndarray | None) -> bool:
+    """Whether a text may have several labels, or none."""
+    return has is not None and not (has.sum(1) == 1).all()
+
+
+def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[Difference, str]:
+    """Compare the shares of all classes; the numbers are those of the class that differs most."""
+    each = [
+        compare_shares((int(first[:, at].sum()), len(first)), (int(other[:, at].sum()), len(other)))
+        for at in range(len(classes))
+    ]
+    if _has_several(first) or _has_several(other):
+        at = min(range(len(each)), key=lambda place: each[place].p)
+        return each[at]._replace(p=min(1.0, each[at].p * len(each))), classes[at]
+    from scipy.stats import chi2_contingency
+
+    counts = np.stack([first.sum(0), other.sum(0)])
+    expected = counts.sum(0) * min(len(first), len(other)) / counts.sum()
+    rare = expected < RARE
+    if rare.any():
+        counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
+    counts = counts[:, counts.sum(0) > 0]
+    p = float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
+    at = max(range(len(each)), key=lambda place: abs(each[place].difference))
+    return each[at]._replace(p=p), classes[at]
+
+
+def _key(text: str) -> str:
+    """Return what texts have in common that are the same but for letter case and blanks."""
+    return " ".join(text.lower().split())
+
+
+def _single(first: Sequence[str], other: Sequence[str], keys: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the texts that occur once in both sides together; of a side that has too few, all.
+
+    A split that was cleaned of training texts has none that are frequent, which are short: that is no other kind of
+    text.
+    """
+    counts, own = Counter(keys), iter(keys)
+    single = [[text for text in side if counts[next(own)] == 1] for side in (first, other)]
+    return tuple(few if len(few) >= FEWEST else side for few, side in zip(single, (first, other), strict=True))
+
+
+def _compare_words(
+    first: Sequence[str], other: Sequence[str], rng: np.random.Generator
+) -> dict[str, tuple[Difference, str]]:
+    """Compare lengths and the shares of unknown words, each text against the same held-out vocabulary."""
+    order = rng.permutation(len(first))[: MOST + MOST_READ]
+    held = order[: min(len(order) // 2, MOST)]
+    rest = order[len(held) :]
+    some = rng.permutation(len(other))[:MOST]
+    sides = [[_words(first[row]) for row in held], [_words(other[row]) for row in some]]
+    known = {word for row in rest for word in _words(first[row])}
+    lengths = [np.log(np.maximum(1, [len(words) for words in side])) for side in sides]
+    found = {"length": (_exchanged(*lengths, rng), "")}
+    unknown = [
+        np.array([sum(word not in known for word in words) / len(words) for words in side if words]) for side in sides
+    ]
+    if min(map(len, unknown)) >= FEWEST:
+        found["words"] = _exchanged(*unknown, rng), count(len(rest))
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in split_words(text.lower()) if not is_bare_mark(word)]
+
+
+def _exchanged(first: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> Difference:
+    """Compare two means; p: of random exchanges between the sides, the share with a Welch t as large."""
+    found = compare_means(first, other)
+    pooled, m = np.concatenate([first, other]), len(first)
+
+    def t(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        gap = two.mean(-1) - one.mean(-1)
+        error = np.sqrt(one.var(-1, ddof=1) / one.shape[-1] + two.var(-1, ddof=1) / two.shape[-1])
+        return np.abs(np.divide(gap, error, out=np.where(gap == 0, 0.0, np.inf), where=error > 0))
+
+    own, as_large = t(first, other), 0
+    for _ in range(EXCHANGES // 100 + 1):
+        drawn = rng.permuted(np.broadcast_to(pooled, (100, len(pooled))), axis=1)
+        as_large += int((t(drawn[:, :m], drawn[:, m:]) >= own - 1e-9).sum())
+    return found._replace(p=(1 + as_large) / (1 + 100 * (EXCHANGES // 100 + 1)))
+
+
+def _compare_repeats(
+    keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
+) -> dict[str, tuple[Difference, str]]:
+    """Compare how many texts of the other side are in the first too, and how many occur in it more than once.
+
+    The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
+    that an exchange draws how many of these come to the other side, and which.
+    """
+    if sum(times for times in Counter(keys).values() if times > 1) > MOST_REPEATED:
+        # Texts drawn from each side are exchanged like all of them.
+        first, other = rng.permutation(m)[:MOST_REPEATED], m + rng.permutation(len(keys) - m)[: MOST_REPEATED // 4]
+        keys, m = [keys[place] for place in (*first, *other)], len(first)
+    counts, n = Counter(keys), len(keys) - m
+    numbers = {key: number for number, key in enumerate(key for key, times in counts.items() if times > 1)}
+    groups = np.array([numbers[key] for key in keys if key in numbers], np.int64)
+    is_other = np.array([place >= m for place, key in enumerate(keys) if key in numbers], bool)
+    own = _count_repeats(groups, is_other[None], len(numbers))[0]
+    rounds = _exchanges(groups, len(keys), n, len(numbers), rng) if own.any() else np.zeros((0, 2), np.int64)
+    found = {}
+    for place, kind in enumerate(("in training", "repeats")):
+        if kind == "in training" and not learned:
+            continue
+        number, drawn = int(own[place]), rounds[:, place]
+        usual = float(drawn.mean()) / n if number else 0.0
+        p = (1 + int((drawn >= number).sum())) / (1 + len(drawn)) if number else 1.0
+        low, high = wilson(number, n)
+        found[kind] = Difference(usual, number / n, low - usual, high - usual, p), ""
+    return found
+
+
+def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
+    """(`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
+    at_once, found = max(1, 1_000_000 // len(groups)), []
+    for start in range(0, EXCHANGES, at_once):
+        rounds = min(at_once, EXCHANGES - start)
+        many = rng.hypergeometric(len(groups), every - len(groups), n, rounds)
+        ranks = rng.permuted(np.tile(np.arange(len(groups), dtype=np.int32), (rounds, 1)), axis=1)
+        found.append(_count_repeats(groups, ranks < many[:, None], number))
+    return np.concatenate(found)
+
+
+def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
+    """(R, 2) texts of the other side that are in the first too, and that occur in it more than once.
+
+    Args:
+        groups: (D,) which rows are the same text.
+        is_other: (R, D) bool, the rows of the other side in each of R exchanges.
+        number: of groups.
+    """
+    places = groups + number * np.arange(len(is_other))[:, None]
+    size, shape = number * len(is_other), (len(is_other), number)
+    mine = np.bincount(places[is_other], minlength=size).reshape(shape)
+    theirs = np.bincount(places[~is_other], minlength=size).reshape(shape)
+    return np.stack([(mine * (theirs > 0)).sum(1), (mine * (mine > 1)).sum(1)], 1)
+
+
+def _describe(row: dict[str, Any], name: str, known: str, *, predicted: bool) -> str:
+    """Return a sentence for a measure that differs."""
+    kind, (low, high) = row["name"], row["interval"]
+    compared = f"Compared with {known}, {name}"
+    if kind == "length":
+        longer = "longer" if row["difference"] > 0 else "shorter"
+        words = f"typically {row['other']:.0f} words, not {row['training']:.0f}"
+        ends = f"95 % interval {1 + low:.2f} to {1 + high:.2f} times as long; {row['test']}"
+        return f"{compared} has {longer} texts: {words} ({ends})."
+    other, usual = percent(row["other"]), percent(row["training"])
+    ends = f"95 % interval {signed(100 * low, 1)} to {signed(100 * high, 1)} points; {row['test']}"
+    if kind == "labels":
+        labels = "predicted labels" if predicted else "labels"
+        return f"{compared} has other {labels}: {row['about']} {other}, not {usual} ({ends})."
+    if kind == "words":
+        more = "more" if row["difference"] > 0 else "fewer"
+        return f"{compared} has {more} unknown words: {other}, not {usual} ({ends})."
+    what = "has too many of the same texts" if kind == "in training" else "repeats more of its own texts"
+    return f"{compared} {what}: {other}, by chance {usual} ({ends})."

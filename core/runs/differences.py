@@ -1,0 +1,131 @@
+"""Whether texts differ from those that a run learned from: a split of its data, other labelled rows, a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core import stored
+from core.cache import cache_folder, keep_files, mark_used
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
+from core.evaluation.differences import Side, dataset_side, find_differences, indicate
+from core.evaluation.scores import HALF
+from core.exceptions import NotAvailable, RunDamaged
+from core.fingerprint import fingerprint
+from core.runs.load import LoadedRun
+from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
+from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.seen import trained_on
+
+VERSION = 1
+"""Raised whenever the same data would give others."""
+SAMPLED = 2000
+"""Rows of a file to predict that are compared, at most."""
+
+
+def split_differences(record: RunRecord, split: str) -> dict[str, Any] | None:
+    """Compare a split of the data of a run with training, once for each data set; None: there is nothing to compare.
+
+    Raises:
+        NotAvailable: the data are not here, and nobody has compared them.
+    """
+    if split == TRAIN or record.task == "tokens":
+        return None
+
+    def compare() -> dict[str, Any]:
+        dataset = trained_on(record)
+        if split not in dataset.splits:
+            raise NotAvailable(f"the data set has no split '{split}'")
+        return find_differences(dataset_side(dataset, TRAIN), dataset_side(dataset, split), dataset.classes, name=split)
+
+    return _kept(record, {"split": split}, compare)
+
+
+def row_differences(record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Compare labelled rows, whose labels are class numbers of the run, with what it was trained on.
+
+    Args:
+        record: of the run.
+        dataset: reads its data set, where these rows have not been compared before.
+        rows: `text` and `label`.
+        name: of the rows, as they are spoken of.
+
+    Raises:
+        NotAvailable: as `dataset` does.
+    """
+    labels, texts = targets(rows, len(record.classes), record.task), rows["text"].tolist()
+
+    def compare() -> dict[str, Any]:
+        other = Side(texts, indicate(labels, len(record.classes)))
+        return find_differences(dataset_side(dataset(), TRAIN), other, record.classes, name=name)
+
+    return _kept(record, {"name": name, "texts": texts, "labels": labels.tolist()}, compare)
+
+
+def _kept(record: RunRecord, about: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what was found of the data of a run before, or find and keep it."""
+    known = {"version": VERSION, "data": record.data_fingerprint, "classes": record.classes}
+    path = cache_folder() / f"differences-{fingerprint(known | about)}.json"
+    try:
+        found = stored.read_tree(path)
+        mark_used(path)
+        if isinstance(found, dict) and isinstance(found.get("warnings"), list):
+            return found
+    except (FileNotFoundError, RunDamaged):
+        pass
+    made = compare()
+    keep_files([(path, json.dumps(made, ensure_ascii=False).encode())], "differences")
+    return made
+
+
+class FileSample:
+    """A seeded sample of the rows of a file, taken while they pass, with what a run predicts for them."""
+
+    def __init__(self, loaded: LoadedRun, name: str) -> None:
+        """Of a file of this name."""
+        self._loaded, self._name = loaded, name
+        self._rows: list[tuple[str, np.ndarray]] = []
+        self._passed, self._rng = 0, np.random.default_rng(0)
+
+    def add(self, texts: Sequence[str], chances: np.ndarray) -> None:
+        """Take the next rows with their probabilities, (n, C)."""
+        for row in zip(texts, chances, strict=True):
+            self._passed += 1
+            if len(self._rows) < SAMPLED:
+                self._rows.append(row)
+            elif (place := int(self._rng.integers(self._passed))) < SAMPLED:  # each row is as likely to stay
+                self._rows[place] = row
+
+    def differences(self) -> dict[str, Any]:
+        """Compare them with what the run was tested on: texts that it has not learned from either.
+
+        Both sides have predicted labels. Without the texts of a test or validation split nothing is compared.
+        """
+        record, folder = self._loaded.record, self._loaded.folder
+        there = evaluated_splits(folder)
+        split = next((name for name in (TEST, VALIDATION) if name in there), "")
+        if why := lacks_texts(folder, record) or ("" if split else "the run has no predictions of a test split"):
+            return {"name": self._name, "known": "", "measures": [], "warnings": [], "left_out": why}
+        frame = read_predictions(folder / EVALUATION / split / PREDICTIONS)
+        columns = [f"{PROBABILITY}{name}" for name in record.classes]
+        known = Side(frame["text"].tolist(), self._predicted(frame[columns].to_numpy(float)))
+        texts = [text for text, _ in self._rows]
+        chances = np.array([each for _, each in self._rows]).reshape(len(texts), len(record.classes))
+        return find_differences(
+            known,
+            Side(texts, self._predicted(chances)),
+            record.classes,
+            name=self._name,
+            known=f"the {split} split of the run",
+            learned=False,
+        )
+
+    def _predicted(self, chances: np.ndarray) -> np.ndarray:
+        """(n, C) bool, the predicted classes."""
+        if self._loaded.record.task == "single":
+            return indicate(chances.argmax(1), chances.shape[1])
+        return chances > HALF

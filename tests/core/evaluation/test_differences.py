@@ -1,0 +1,182 @@
+"""Whether texts differ from those of training: what is told, with which numbers, and how often for nothing."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+from core.data.table import Dataset
+from core.evaluation.differences import (
+    ALPHA,
+    FEWEST,
+    Side,
+    compare_means,
+    compare_shares,
+    dataset_differences,
+    find_differences,
+    indicate,
+)
+
+WORDS = np.array([f"w{number}" for number in range(2000)], object)
+FREQUENT = 1 / np.arange(1, 2001)
+FREQUENT = FREQUENT / FREQUENT.sum()
+
+
+def texts(rng, n, low=4, high=15):
+    """Texts of words as frequent as Zipf says."""
+    return [" ".join(rng.choice(WORDS, rng.integers(low, high), p=FREQUENT)) for _ in range(n)]
+
+
+def side(rng, n, share=0.5, **lengths):
+    """Texts of two classes."""
+    return Side(texts(rng, n, **lengths), indicate((rng.random(n) < share).astype(int), 2))
+
+
+def compare(first, other, **given):
+    return find_differences(first, other, ("bad", "good"), name="test", **given)
+
+
+def measure(found, name):
+    (row,) = [each for each in found["measures"] if each["name"] == name]
+    return row
+
+
+def test_texts_that_are_drawn_alike_raise_no_warning():
+    rng = np.random.default_rng(0)
+    found = compare(side(rng, 400), side(rng, 150))
+    assert found["warnings"] == [] and found["left_out"] == "" and found["n"] == {"training": 400, "other": 150}
+    assert [each["name"] for each in found["measures"]] == ["labels", "length", "words", "in training", "repeats"]
+    assert all(each["p_holm"] >= each["p"] and not each["differs"] for each in found["measures"])
+
+
+def test_other_labels_are_told_with_the_class_that_differs_most():
+    rng = np.random.default_rng(0)
+    first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
+    found = compare(first, other)
+    row = measure(found, "labels")
+    counts = np.stack([first.has.sum(0), other.has.sum(0)])
+    assert row["p"] == pytest.approx(chi2_contingency(counts, correction=False).pvalue) and row["differs"]
+    shares = counts[:, 0] / counts.sum(1)
+    assert (row["training"], row["other"]) == pytest.approx(tuple(shares))
+    assert row["interval"][0] < row["difference"] < row["interval"][1] < 0
+    (sentence,) = found["warnings"]
+    assert sentence.startswith(f"Compared with training, test has other labels: bad {100 * shares[1]:.1f} %, not")
+    assert sentence.endswith("points; chi-square test).") and "95 % interval −" in sentence
+
+
+def test_of_several_labels_the_one_that_differs_is_told():
+    rng = np.random.default_rng(0)
+    first = Side(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
+    other = Side(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
+    row = measure(compare(first, other), "labels")
+    assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
+
+
+def test_longer_texts_are_told_as_a_ratio():
+    rng = np.random.default_rng(0)
+    found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
+    row = measure(found, "length")
+    assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
+    assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
+    assert "has longer texts: typically" in " ".join(found["warnings"])
+
+
+def test_unknown_words_are_compared_with_those_of_held_out_training_texts():
+    rng = np.random.default_rng(0)
+    first, other = side(rng, 400), side(rng, 100)
+    strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])
+    row = measure(compare(first, strange), "words")
+    assert row["differs"] and row["other"] > row["training"] + 0.05
+    assert not measure(compare(first, other), "words")["differs"]
+
+
+def test_texts_of_training_and_repeats_are_told_against_chance():
+    rng = np.random.default_rng(0)
+    first, other = side(rng, 400), side(rng, 100)
+    again = [*first.texts[:10], *(f"{text.upper()} " for text in first.texts[10:15])]
+    leaked = other._replace(texts=[*again, *other.texts[15:]])
+    row = measure(compare(first, leaked), "in training")
+    assert row["other"] == 0.15 and row["differs"] and row["training"] < 0.06
+    assert not any(each["name"] == "in training" for each in compare(first, leaked, learned=False)["measures"])
+    repeated = other._replace(texts=[*other.texts[:50], *other.texts[:50]])
+    row = measure(compare(first, repeated), "repeats")
+    assert row["other"] == 1 and row["differs"]
+    fewer = compare(first._replace(texts=[*first.texts[:200]] * 2), other)
+    assert not measure(fewer, "repeats")["differs"], "fewer repeats are no reason to warn"
+
+
+def test_a_small_difference_is_not_told_however_sure_it_is():
+    few, numbers = texts(np.random.default_rng(0), 100), np.arange(30_000)
+    first, other = (Side(few * 300, indicate((numbers < share * 30_000).astype(int), 2)) for share in (0.50, 0.53))
+    row = measure(compare(first, other), "labels")
+    assert row["p"] < 1e-10 and not row["differs"]
+
+
+@pytest.mark.parametrize("n", [0, FEWEST - 1])
+def test_too_few_texts_are_not_compared(n):
+    rng = np.random.default_rng(0)
+    found = compare(side(rng, 100), side(rng, n))
+    assert found["measures"] == found["warnings"] == []
+    assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
+
+
+def test_rare_classes_are_counted_together():
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
+    has = indicate(labels, 5)
+    found = find_differences(
+        Side(texts(rng, 287), has[:287]), Side(texts(rng, 100), has[287:]), tuple("abcde"), name="test"
+    )
+    counts = np.stack([has[:287].sum(0), has[287:].sum(0)])
+    pooled = np.column_stack([counts[:, :2], counts[:, 2:].sum(1)])
+    assert measure(found, "labels")["p"] == pytest.approx(chi2_contingency(pooled, correction=False).pvalue)
+
+
+def test_validation_and_test_of_a_data_set_are_compared():
+    rng = np.random.default_rng(0)
+    frames = {
+        split: pd.DataFrame({"text": texts(rng, n, high=high), "label": rng.integers(0, 2, n)})
+        for split, n, high in (("train", 200, 10), ("validation", 60, 10), ("test", 60, 40))
+    }
+    data = Dataset("mine", frames, ("bad", "good"), "x")
+    validation, test = dataset_differences(data)
+    assert (validation["name"], validation["warnings"], test["name"]) == ("validation", [], "test")
+    assert "test has longer texts" in " ".join(test["warnings"])
+    assert dataset_differences(Dataset("tags", frames, ("O",), "x", task="tokens")) == []
+
+
+def false_alarms(seed, rounds, m, n, repeated):
+    """How many of so many comparisons of texts that are drawn alike warn, and how many measures have p < 0.05."""
+    rng, warned, small, measures = np.random.default_rng(seed), 0, 0, 0
+    for _ in range(rounds):
+        every = side(rng, m + n)
+        again = rng.integers(0, m + n, int(repeated * (m + n)))
+        rows = rng.permutation([*range(m + n - len(again)), *again])
+        drawn = Side([every.texts[row] for row in rows], every.has[rows])
+        found = compare(*(Side(drawn.texts[part], drawn.has[part]) for part in (slice(m), slice(m, None))))
+        warned += bool(found["warnings"])
+        small += sum(each["p"] < 0.05 for each in found["measures"])
+        measures += len(found["measures"])
+    return warned / rounds, small / measures
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3)])
+def test_of_texts_that_are_drawn_alike_hardly_any_are_warned_of(m, n, repeated):
+    warned, small = false_alarms(1, 100, m, n, repeated)
+    assert warned <= 0.04 and small < 0.08, "1 and 5 of 100 are meant; 4 and 8 are within chance of these rounds"
+
+
+@pytest.mark.study
+@pytest.mark.slow
+@pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3), (300, 100, 0), (600, 200, 0.1)])
+def test_the_rate_of_false_alarms_is_the_one_that_is_said(m, n, repeated):
+    warned, small = false_alarms(2, 1000, m, n, repeated)
+    assert warned <= ALPHA + 3 * (ALPHA / 1000) ** 0.5 and small < 0.06
+
+
+def test_means_and_shares_are_those_of_the_tests_they_name():
+    same = compare_means(np.ones(5), np.ones(7))
+    assert same == (1, 1, 0, 0, 1)
+    found = compare_shares((5, 10), (5, 10))
+    assert found.difference == 0 and found.p == 1 and found.low == pytest.approx(-found.high)

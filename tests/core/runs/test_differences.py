@@ -1,0 +1,84 @@
+"""Splits and files compared with what a run learned from and was tested on."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import verbs
+from core.data.table import Dataset
+from core.exceptions import NotAvailable
+from core.runs import differences
+from core.runs.load import load_run
+from core.runs.predictions import read_predictions
+from core.runs.store import RunStore
+
+RUN = "starter-ndt-pm1-n2"
+STORE = RunStore(Path(__file__).parents[3] / "trained")
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return load_run(STORE, RUN)
+
+
+def sampled(loaded, texts, chances):
+    """What is told of a file of these rows."""
+    sample = differences.FileSample(loaded, "mine.csv")
+    for start in range(0, len(texts), 100):
+        sample.add(texts[start : start + 100], chances[start : start + 100])
+    return sample.differences()
+
+
+def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded):
+    frame = read_predictions(loaded.folder / "evaluation" / "test" / "predictions.parquet")
+    frame = frame.sample(300, random_state=0)
+    texts, chances = frame["text"].tolist(), frame[["probability:negative", "probability:positive"]].to_numpy()
+    same = sampled(loaded, texts, chances)
+    assert same["warnings"] == [] and same["known"] == "the test split of the run"
+    assert [each["name"] for each in same["measures"]] == ["labels", "length", "words", "repeats"]
+    strange = sampled(
+        loaded, [f"gear{row} torque{row} valve " * 9 for row in range(300)], np.tile([1.0, 0.0], (300, 1))
+    )
+    kinds = ("has other predicted labels: negative 100.0 %", "has longer texts: typically 27", "more unknown words")
+    assert all(kind in " ".join(strange["warnings"]) for kind in kinds)
+    assert all(
+        warning.startswith("Compared with the test split of the run, mine.csv ") for warning in strange["warnings"]
+    )
+
+
+def test_of_a_long_file_a_sample_is_compared(loaded, monkeypatch):
+    monkeypatch.setattr(differences, "SAMPLED", 50)
+    found = sampled(loaded, [f"text {row}" for row in range(500)], np.tile([0.9, 0.1], (500, 1)))
+    assert found["n"]["other"] == 50
+
+
+def test_a_split_is_compared_once_and_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    record = STORE.read(RUN)
+    first = differences.split_differences(record, "test")
+    assert first is not None and first["n"] == {"training": 15996, "other": 3202}
+    monkeypatch.setattr(differences, "trained_on", lambda record: pytest.fail("it is kept"))
+    assert differences.split_differences(record, "test") == first
+    assert differences.split_differences(record, "train") is None
+
+
+def test_data_that_are_not_here_are_said_to_be(monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+
+    def missing(record) -> Dataset:
+        raise NotAvailable("not here")
+
+    monkeypatch.setattr(differences, "trained_on", missing)
+    with pytest.raises(NotAvailable, match="not here"):
+        differences.split_differences(STORE.read(RUN), "test")
+
+
+@pytest.mark.slow
+def test_predict_says_how_a_file_differs(tmp_path):
+    file = tmp_path / "strange.txt"
+    file.write_text("\n".join(f"gear{row} torque{row} valve " * 9 for row in range(60)))
+    listed = verbs.predict(RUN, file=file, store=STORE)
+    written = verbs.predict(RUN, file=file, to=tmp_path / "said.csv", store=STORE)
+    assert listed["differences"]["warnings"] == written["differences"]["warnings"] != []
+    assert "strange.txt has longer texts" in " ".join(listed["differences"]["warnings"])

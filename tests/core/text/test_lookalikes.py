@@ -1,0 +1,168 @@
+"""Characters that look the same: what is read as one, what is left, and where it stood."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.exceptions import ConfigError, RunDamaged
+from core.text.config import TextConfig
+from core.text.lookalikes import resolve, resolve_places
+from core.text.normalise import prepare, read_lengths, steps
+from core.text.tokenizers import adopt_tokenizer, fit_tokenizer, load_tokenizer, tokenizer_from_json
+from core.text.typed import shares, typed_words, without
+
+STARTERS = sorted(Path(__file__).parents[3].glob("trained/starter-*"))
+TABLE = TextConfig(lookalikes=1, min_freq=1)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        # Apostrophes between letters, and only there.
+        ("isn\u02bct", "isn't"),
+        ("isn\u2018t", "isn't"),
+        ("isn\u2019t", "isn't"),
+        ("isn\u00b4t", "isn't"),
+        ("isn`t", "isn't"),
+        ("e\u0301\u00b4a", "e\u0301'a"),
+        ("the `good` one", "the `good` one"),
+        ("\u2018good\u2019", "\u2018good\u2019"),
+        ("5`000", "5`000"),
+        # Width and ligatures, nothing else that has a compatible form.
+        ("\uff47\uff4f\uff4f\uff44\u3000\uff12", "good 2"),
+        ("\uff76\uff9e", "カ\u3099"),
+        ("\uffa1", "ㄱ"),
+        ("\ufb01ne o\ufb03ce", "fine office"),
+        ("\ufefb", "\u0644\u0627"),
+        ("½ x² ™ … ①", "½ x² ™ … ①"),
+        # Joiners.
+        ("good\u200d", "good"),
+        ("\u2764\ufe0f", "\u2764"),
+        ("👩\u200d👧 👩🏽\u200d🦰", "👩\u200d👧 👩🏽\u200d🦰"),
+        ("1\ufe0f\u20e3", "1\u20e3"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("good\u200c film", "good film"),
+        # Blanks.
+        ("not\u200bgood", "not good"),
+        ("great<br />film<BR>and <br/>so </br>on", "great film and  so  on"),
+        ("a < b, bread <b>bold</b>", "a < b, bread <b>bold</b>"),
+        # Entities, once, and only whole ones.
+        ("don&rsquo;t R&amp;D &#128077; &#x27;", "don't R&D 👍 '"),
+        ("&lt;br&gt;", " "),
+        ("&amp;amp;", "&amp;"),
+        ("AT&T ?a=1&copy=2 &notanentity;", "AT&T ?a=1&copy=2 &notanentity;"),
+    ],
+)
+def test_what_a_person_cannot_tell_apart_is_read_as_one(typed, read):
+    assert resolve(typed) == read
+    assert resolve(typed, 0) == typed
+
+
+PAIRS = [
+    ("isn\u02bct it", "isn't it"),
+    ("wasn`t good", "wasn't good"),
+    ("\ufb01ne", "fine"),
+    ("\uff47\uff4f\uff4f\uff44", "good"),
+    ("good\u200d film", "good film"),
+    ("not\u200bgood", "not good"),
+    ("great<br />film", "great film"),
+    ("\u2764\ufe0f it", "\u2764 it"),
+]
+
+
+@pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
+@pytest.mark.parametrize(("typed", "same"), PAIRS)
+def test_both_spellings_are_the_same_ids(kind, typed, same):
+    texts = [text for pair in PAIRS for text in pair]
+    for tokenizer in ("word", "bpe"):
+        config = TextConfig(kind, tokenizer=tokenizer, lookalikes=1, min_freq=1, max_vocab=400)
+        fitted = fit_tokenizer(texts, config)
+        assert fitted.encode(typed).ids == fitted.encode(same).ids
+        assert fitted.encode_batch([typed]) == fitted.encode_batch([same])
+
+
+def test_the_table_is_the_first_step_and_is_shown():
+    assert steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
+    assert steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
+    assert prepare("Isn`t", TABLE, cased=True) == "Isn't"
+
+
+@pytest.mark.parametrize(
+    ("text", "owners"),
+    [
+        ("great<br />film", {"great": "great", "film": "film"}),
+        ("a <br><br> fine\u200bday", {"a": "a", "fine": "fine", "day": "day"}),
+        ("&quot;so&quot; good", {"so": "so", "good": "good"}),
+        ("o\ufb03ce \uff47\uff4f\uff4f\uff44", {"office": "o\ufb03ce", "good": "\uff47\uff4f\uff4f\uff44"}),
+        ("isn\u02bct good\u200d", {"isn't": "isn\u02bct", "good": "good\u200d"}),
+        ("&amp;&amp; good<br>bad", {"good": "good", "bad": "bad"}),
+    ],
+)
+def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
+    tokens, words = fit_tokenizer([text], TABLE).encode(text), typed_words(text)
+    found = shares(text, words, tokens.offsets, TABLE)
+    np.testing.assert_allclose(found.sum(0), 1)
+    for place, token in enumerate(tokens.tokens):
+        if token in owners:
+            start, end = words[found[:, place].argmax()]
+            assert (text[start:end], found[:, place].max()) == (owners[token], 1)
+    assert owners.keys() <= set(tokens.tokens)
+
+
+@given(st.text(alphabet="aé'\u0301`\u02bc\u200d\u200c\u200b\ufe0f❤👩<br>/&amp;#39 \ufb01\uff47ｶﾞ\n‖", max_size=40))
+def test_places_rise_and_end_where_the_text_ends(text):
+    every = range(len(text) + 1)
+    resolved, places = resolve_places(text, every)
+    assert resolved == resolve(text)
+    assert places[0] == 0 and places[-1] == len(resolved) and places == sorted(places)
+    assert read_lengths(text, [len(text)], TABLE) == [len(prepare(text, TABLE))]
+    words = typed_words(text)
+    tokens = fit_tokenizer([text or "a"], TABLE).encode(text)
+    np.testing.assert_allclose(shares(text, words, tokens.offsets, TABLE).sum(0), 1)
+
+
+def test_a_break_and_an_entity_are_one_word_each_and_a_break_leaves_a_blank():
+    text = "great<br />film R&amp;D a<b"
+    words = typed_words(text)
+    assert [text[start:end] for start, end in words] == ["great", "<br />", "film", "R", "&amp;", "D", "a", "<", "b"]
+    assert without(text, words[1:2]) == "great film R&amp;D a<b"
+    assert without("a <br> b", typed_words("a <br> b")[1:2]) == "a b"
+
+
+def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
+    config = TextConfig(lookalikes=1, min_freq=1, max_length=4)
+    text = "one<br />two thr\ufb01\ufb01 &amp; five"
+    fitted = fit_tokenizer([text], config)
+    (start, end), *more = fitted.unread(text)
+    assert (text[start:end], more) == (" five", [])
+    assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
+
+
+@pytest.mark.parametrize("folder", STARTERS, ids=[folder.name for folder in STARTERS])
+def test_a_starter_reads_as_it_did(folder):
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    assert tokenizer.config.lookalikes == 0
+    bare = TextConfig(tokenizer.config.normaliser)
+    for typed, _ in PAIRS:
+        assert tokenizer.encode(typed).text == prepare(typed, bare)
+    assert prepare("isn\u02bct o\ufb03ce good\u200d", bare).replace("\u200d", "") == "isn\u02bct o\ufb03ce good"
+
+
+def test_a_tokenizer_says_its_version_and_one_without_has_none():
+    tokenizer = fit_tokenizer(["isn`t"], TABLE)
+    state = json.loads(tokenizer.to_json())
+    assert state["config"].pop("lookalikes") == 1
+    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
+    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
+    with pytest.raises(RunDamaged, match="lookalikes"):
+        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
+
+
+def test_a_training_keeps_the_reading_of_the_run_it_starts_from():
+    known = fit_tokenizer(["isn`t"], TextConfig(min_freq=1))
+    with pytest.raises(ConfigError, match=r"text\.lookalikes=1: the run that this training starts from reads with 0"):
+        adopt_tokenizer(known, ["isn`t"], TABLE)

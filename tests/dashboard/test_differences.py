@@ -1,0 +1,44 @@
+"""Data and Performance say, without being asked, in what validation and test differ from training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pages import opened, words
+
+from dashboard import access
+
+LONGER = " with gears and valves that turn well"
+
+
+def folder_of_splits(folder, more: str = ""):
+    """A folder whose test texts have `more` behind them."""
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    rows = [(f"{word} film {n}", label) for n in range(60) for word, label in (("good", "pos"), ("bad", "neg"))]
+    rows = [rows[place] for place in random.permutation(len(rows))]
+    parts = (("train", "", rows[:60]), ("validation", "", rows[60:90]), ("test", more, rows[90:]))
+    for split, end, part in parts:
+        lines = [f"{text}{end},{label}" for text, label in part]
+        (folder / f"{split}.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize("more", ["", LONGER])
+def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tmp_path, monkeypatch, more):
+    monkeypatch.setattr(access, "local", lambda: True)
+    folder = folder_of_splits(tmp_path / "data", more)
+    shown = words(opened(app, "data", data=str(folder)))
+    assert "n = 120" in shown
+    assert ("test differs from training" in shown) == bool(more)
+    assert ("Compared with training, test has longer texts" in shown) == bool(more)
+    assert "validation differs" not in shown
+
+
+@pytest.mark.parametrize("split", ["test", "validation"])
+def test_performance_says_it_of_the_split_that_is_shown(app, runs, monkeypatch, split):
+    told = {"name": "test", "known": "training", "warnings": ["Compared with training, test has <b>other</b> labels."]}
+    monkeypatch.setattr("dashboard.data.split_differences", lambda record, name: told if name == "test" else None)
+    shown = words(opened(app, "performance", run="finished", split=split))
+    assert ("test differs from training" in shown) == (split == "test")
+    assert ("&lt;b&gt;other&lt;/b&gt; labels" in shown) == (split == "test")
