@@ -8,16 +8,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-import psutil
-
 from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
 from core.recipes import NO_RECIPE, Applied
 from core.runs import leftovers, queue
 from core.runs.memory import cost
-from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
-from core.runs.store import RunStore, alive, resume_hint, this_process
+from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RunRecord
+from core.runs.store import RunStore, alive, describe_process, resume_hint
 from core.runs.teacher import teacher_of
 
 DYING_SECONDS = 5.0
@@ -66,9 +64,7 @@ def start(store: RunStore, run: str) -> RunRecord:
                     env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
                     start_new_session=True,
                 )
-        started = psutil.Process(process.pid).create_time()
-        who = Process(process.pid, started, this_process().host)
-        return store.update(run, status="queued", reason="", process=who)
+        return store.update(run, status="queued", reason="", process=describe_process(process.pid))
 
 
 def command(run: str) -> list[str]:
