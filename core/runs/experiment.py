@@ -160,7 +160,7 @@ class Experiment(Events):
             check_fits(self.config, tokenizer.max_length, free_memory(device))
             self._note("reading the backbone")
             body = borrowed.body(self.config.model.dropout, tokenizer, backbone.folder)
-        examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
+        examples, doubt = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
         tags = dataset.task == tagged.TASK
         torch.manual_seed(self.config.training.seed)
         model = build(
@@ -181,7 +181,7 @@ class Experiment(Events):
             max_length=tokenizer.max_length,
             pairs=tokenizer.pairs,
             parameters=parameter_count(model) + self._fit_mixed_in(dataset),
-            data_notes=(*dataset.notes, *tokenizer.notes),
+            data_notes=(*dataset.notes, *tokenizer.notes, *doubt),
         )
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
@@ -212,14 +212,15 @@ class Experiment(Events):
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
 
-    def _taught(self, dataset: Dataset, examples: Examples) -> Examples:
-        """With what a teacher says of the texts, where there is one."""
+    def _taught(self, dataset: Dataset, examples: Examples) -> tuple[Examples, tuple[str, ...]]:
+        """Add what a teacher says of the texts, where there is one, and return why it may be the wrong one."""
         training = self.config.training
         if not training.teacher:
-            return examples
+            return examples, ()
         self._note("teacher")
         said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
-        return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
+        targets = taught_targets(examples.labels, said, training.teacher_weight)
+        return replace(examples, targets=targets), taught.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
         """Fit and keep what is to be mixed into the answers, where something is; its parameters."""

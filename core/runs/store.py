@@ -382,6 +382,8 @@ def _record(tree: Any, file: Path) -> RunRecord:
         # A run that is older than the newest rule keeps the one that cut its rows.
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
     record = stored.check(given, RunRecord, file=file, longest=LONGEST)
+    if len(set(record.classes)) < len(record.classes):
+        raise RunDamaged(f"{file}: classes has to name each class once: {', '.join(record.classes)}")
     prior = record.results.get("temperature", {}).get("prior")
     if prior is not None and set(prior) != set(record.classes):
         raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")

@@ -118,6 +118,7 @@ DAMAGES = {
     "strange setting": rewritten(lambda tree: tree["config"]["model"].update(width="wide")),
     "impossible setting": rewritten(lambda tree: tree["config"]["model"].update(width=-3)),
     "config is text": rewritten(lambda tree: tree.update(config="none")),
+    "a class named twice": rewritten(lambda tree: tree.update(classes=["a", "a"])),
     "numbers for classes": rewritten(lambda tree: tree.update(classes=[1, 2])),
     "half a process": rewritten(lambda tree: tree.update(process={"pid": 3})),
     "text for a number": rewritten(lambda tree: tree.update(seconds="long")),
