@@ -143,7 +143,7 @@ class Experiment(Events):
         """Keep out of validation and test what the run's parents learned from; return the parents that are unknown."""
         if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
-        found = inherit_lineage(self.store, self.record, self.folder)
+        found = inherit_lineage(self.store, self.config, self.folder)
         data = replace(self.config.data, lineage=listed(map(str, found.files)))
         self.config = replace(self.config, data=data)
         self._update(config=self.config)
