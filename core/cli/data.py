@@ -43,10 +43,15 @@ def data_card(
 
 @app.command("check")
 def data_check(
-    data: Annotated[str, typer.Argument(metavar="NAME|PATH")], settings: Set = None, as_json: Json = False
+    data: Annotated[str, typer.Argument(metavar="NAME|PATH")],
+    start: Annotated[
+        str, typer.Option("--from", metavar="RUN", help="Count the rows that this run has learned from.")
+    ] = "",
+    settings: Set = None,
+    as_json: Json = False,
 ) -> None:
     """What is found in a file or folder: encoding, columns, labels, everything left out."""
-    result = verbs.data_check(data, parse_settings(settings or []))
+    result = verbs.data_check(data, parse_settings(settings or []), start=start)
     emit(result, as_json, _show_check)
     if not result["ok"]:
         raise InputError(result["problem"])

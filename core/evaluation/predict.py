@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.data.table import Task
+from core.exceptions import NotAvailable
 from core.models.trace import Batch, Intervene, Intervention, Output
 from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
@@ -85,6 +86,9 @@ def predict_texts(
     """Classify texts, empty ones included, in batches of similar length; the model is left as it was found.
 
     `on_batch` is told before each which share is done; what it raises ends it.
+
+    Raises:
+        NotAvailable: an answer is not finite (`check_finite`).
     """
     return predict_tokens(
         model,
@@ -120,13 +124,26 @@ def predict_tokens(
             on_batch(number / len(batches))
             padded = tokens.padded(rows) if len(rows) else tokens.nothing().whole()
             output = model(Batch.of(padded).to(target), intervene=_of_rows(intervene, rows))
-            logits = output.logits.float()
+            logits = check_finite(output.logits.float())
             found = (logits, probabilities(logits, task, scaling), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     said, chances, pooled = (np.concatenate(column)[place] for column in zip(*parts, strict=True))
     return Predictions(said, chances, pooled)
+
+
+def check_finite(logits: Tensor) -> Tensor:
+    """Return logits of any shape as they are.
+
+    Raises:
+        NotAvailable: one is infinite or no number.
+    """
+    if not bool(torch.isfinite(logits).all()):
+        raise NotAvailable(
+            "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
+        )
+    return logits
 
 
 def _of_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:

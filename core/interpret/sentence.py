@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.data.table import Task
 from core.evaluation.mix import Mix, mixed
-from core.evaluation.predict import device_of, evaluating, probabilities
+from core.evaluation.predict import check_finite, device_of, evaluating, probabilities
 from core.interpret.cancelled import cancelled
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
@@ -181,6 +181,7 @@ def inspect_text(
 
     Raises:
         InputError: if the intervention names something the model does not have.
+        NotAvailable: the answer is not finite.
     """
     encoding = tokenizer.encode(text)
     batch = Batch.of(one_text(encoding))
@@ -191,7 +192,7 @@ def inspect_text(
             trace=True,
             intervene=intervene,
         )
-    logits, beside = output.logits.double().cpu(), None
+    logits, beside = check_finite(output.logits.double()).cpu(), None
     if mix is not None:
         logits, beside = _mixed(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
     chances = probabilities(logits[0], task, scaling).tolist()

@@ -102,14 +102,14 @@ def compute(store: RunStore, here: BeliefFiles, on_progress: Tell | None = None)
 
     with errands.telling(here, on_progress) as tell:
         tell("reading the sentences", None)
-        began, loaded = time.time(), load_run(store, here.run)
+        began, loaded = time.monotonic(), load_run(store, here.run)
         rows = judged(loaded.record, Wanted(split=VALIDATION, limit=here.limit)).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
         sentences = [Labelled(text, given) for text, given in zip(rows["text"], labels, strict=True)]
         asked = here.methods or methods(loaded.model.provides)
         found = measure(loaded.reader(), loaded.randomised(SEED).reader(), sentences, asked, tell)
         about = {"run": here.run, "split": VALIDATION, "limit": here.limit, "seed": SEED, "version": VERSION}
-        tree = {**about, "seconds": round(time.time() - began, 1), "belief": dataclasses.asdict(found)}
+        tree = {**about, "seconds": round(time.monotonic() - began, 1), "belief": dataclasses.asdict(found)}
         write_text(here.path("json"), json.dumps(tree, indent=1, allow_nan=False) + "\n")
     return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from core.atomic import storage_errors, write_text
 from core.exceptions import RunDamaged, SentiscopeError
 from core.runs import queue
 from core.runs.record import Process
-from core.runs.store import RunStore, alive, this_process
+from core.runs.store import RunStore, alive, describe_process, this_process
 from core.stored import Seconds
 
 TELL_SECONDS = 0.5
@@ -74,7 +75,7 @@ def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
 
     What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
     """
-    began, told = time.time(), 0.0
+    began, told = time.time(), -math.inf
     with storage_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
 
@@ -82,8 +83,8 @@ def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
         nonlocal told
         if on_progress:
             on_progress(what, share)
-        if share is None or time.time() - told > TELL_SECONDS:
-            told = time.time()
+        if share is None or time.monotonic() - told > TELL_SECONDS:
+            told = time.monotonic()
             write_progress(files, this_process(), began, what, share)
 
     try:
@@ -131,8 +132,7 @@ def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> N
                 env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "OMP_NUM_THREADS": "1"},
                 start_new_session=True,
             )
-    who = Process(process.pid, psutil.Process(process.pid).create_time(), this_process().host)
-    write_progress(files, who, time.time(), "waiting for its turn", None)
+    write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
 
 
 def job(files: Files) -> Job:
@@ -142,7 +142,7 @@ def job(files: Files) -> Job:
     if told is None:
         return Job("done" if there else "none")
     if alive(told.process):
-        return Job("running", told.what, told.share, time.time() - told.began)
+        return Job("running", told.what, told.share, max(0.0, time.time() - told.began))
     if there:
         return Job("done")
     if told.process is None:

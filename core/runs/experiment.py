@@ -146,7 +146,7 @@ class Experiment(Events):
         """Keep out of validation and test what the run's parents learned from; return the parents that are unknown."""
         if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
-        found = inherit_lineage(self.store, self.record, self.folder)
+        found = inherit_lineage(self.store, self.config, self.folder)
         data = replace(self.config.data, lineage=listed(map(str, found.files)))
         self.config = replace(self.config, data=data)
         self._update(config=self.config)
@@ -163,7 +163,7 @@ class Experiment(Events):
             check_fits(self.config, tokenizer.max_length, free_memory(device))
             self._note("reading the backbone")
             body = borrowed.body(self.config.model.dropout, tokenizer, backbone.folder)
-        examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
+        examples, doubt = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
         tags = dataset.task == tagged.TASK
         torch.manual_seed(self.config.training.seed)
         model = build(
@@ -184,7 +184,7 @@ class Experiment(Events):
             max_length=tokenizer.max_length,
             pairs=tokenizer.pairs,
             parameters=parameter_count(model) + self._fit_mixed_in(dataset),
-            data_notes=(*dataset.notes, *tokenizer.notes),
+            data_notes=(*dataset.notes, *tokenizer.notes, *doubt),
         )
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
@@ -215,14 +215,15 @@ class Experiment(Events):
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
 
-    def _taught(self, dataset: Dataset, examples: Examples) -> Examples:
-        """With what a teacher says of the texts, where there is one."""
+    def _taught(self, dataset: Dataset, examples: Examples) -> tuple[Examples, tuple[str, ...]]:
+        """Add what a teacher says of the texts, where there is one, and return why it may be the wrong one."""
         training = self.config.training
         if not training.teacher:
-            return examples
+            return examples, ()
         self._note("teacher")
         said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
-        return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
+        targets = taught_targets(examples.labels, said, training.teacher_weight)
+        return replace(examples, targets=targets), taught.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
         """Fit and keep what is to be mixed into the answers, where something is; its parameters."""

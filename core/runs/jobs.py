@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 
 import psutil
@@ -16,10 +17,13 @@ from core.exceptions import InputError, SentiscopeError
 from core.recipes import NO_RECIPE, Applied
 from core.runs import leftovers, queue
 from core.runs.memory import cost
-from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
-from core.runs.store import RunStore, alive, resume_hint, this_process
+from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RunRecord
+from core.runs.store import RunStore, alive, describe_process, resume_hint, this_process
 from core.runs.teacher import teacher_of
+from core.runs.worker import let_go
 
+STUCK_SECONDS = 60.0
+"""After so long a process that was asked to stop, and has not, may be ended."""
 DYING_SECONDS = 5.0
 """A killed process counts as dead before its last thread has let go of the run's lock."""
 
@@ -66,9 +70,7 @@ def start(store: RunStore, run: str) -> RunRecord:
                     env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
                     start_new_session=True,
                 )
-        started = psutil.Process(process.pid).create_time()
-        who = Process(process.pid, started, this_process().host)
-        return store.update(run, status="queued", reason="", process=who)
+        return store.update(run, status="queued", reason="", process=describe_process(process.pid))
 
 
 def command(run: str) -> list[str]:
@@ -76,26 +78,60 @@ def command(run: str) -> list[str]:
     return [sys.executable, "-P", "-m", "core.cli", "train", "--resume", run]
 
 
-def cancel(store: RunStore, run: str, *, keep: bool = True) -> RunRecord:
+def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
     """Ask a run to stop. A training saves a checkpoint first; what it learned so far can be resumed.
 
     Args:
         store: Where it is.
         run: Its name.
         keep: Whether the checkpoint stays; without it the run can only be begun anew.
+        insist: Whether to end its process if it was asked `STUCK_SECONDS` ago and does not answer (`is_stuck`).
 
     Raises:
-        InputError: it is neither waiting nor running.
+        InputError: it is neither waiting nor running, or its process is not this user's to end.
     """
     record = store.read(run)
     if record.status not in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}: there is nothing to cancel")
     if not alive(record.process):
         return store.update(run, status="cancelled", reason=f"cancelled before it began; {resume_hint(run)}")
-    path = store.path(run) / CANCEL
+    path, words = store.path(run) / CANCEL, "" if keep else DISCARD
+    stuck = insist and is_stuck(store, record)
     with storage_errors(path):
-        path.write_text("" if keep else DISCARD)
-    return record
+        if not path.is_file() or path.read_text() != words:  # asked again, it is as old as before
+            path.write_text(words)
+    return _end(store, record) if stuck else record
+
+
+def is_stuck(store: RunStore, record: RunRecord) -> bool:
+    """Return whether the process of a run on this machine has not stopped `STUCK_SECONDS` after it was asked to."""
+    with contextlib.suppress(OSError):
+        asked = (store.path(record.run) / CANCEL).stat().st_mtime
+        here = record.process is not None and record.process.host == this_process().host
+        return here and time.time() - asked > STUCK_SECONDS
+    return False
+
+
+def _end(store: RunStore, record: RunRecord) -> RunRecord:
+    """End the process of a run that does not answer, and write down that it was cancelled."""
+    if record.process is not None and alive(record.process):
+        try:
+            psutil.Process(record.process.pid).kill()
+        except psutil.NoSuchProcess:
+            pass  # it has just ended
+        except psutil.AccessDenied:
+            raise InputError(
+                f"run '{record.run}' does not stop, and its process {record.process.pid} is another user's: ask them "
+                "to end it"
+            ) from None
+    folder = store.path(record.run)
+    with queue.only_process(folder, DYING_SECONDS):
+        if store.read(record.run).status == "done":
+            return store.read(record.run)
+        hint = let_go(folder, record.run)
+        return store.update(
+            record.run, status="cancelled", reason=f"cancelled; it did not answer and was ended; {hint}", process=None
+        )
 
 
 def adopt(store: RunStore) -> list[RunRecord]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from core.atomic import storage_errors, write_bytes
 from core.config import RunConfig
+from core.data.config import DataConfig, listed
 from core.data.lineage import LARGEST, NAME, write_lineage
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable, SentiscopeError
@@ -49,10 +53,43 @@ def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def inherit_lineage(store: RunStore, record: RunRecord, into: Path) -> Lineage:
-    """Return what the parents of a run learned from; the files are put into the folder `into`."""
-    found = [_read_parent(store, parent, into) for parent in find_parents(record.config)]
+def inherit_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
+    """Return what the parents of a training learned from; the files are put into the folder `into`."""
+    found = [_read_parent(store, parent, into) for parent in find_parents(config)]
     return _join(found)
+
+
+@contextlib.contextmanager
+def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
+    """Lend the data settings with which a planned training would keep out what its parents learned from.
+
+    Yields:
+        The settings, whose files are gone afterwards, and what `describe_unknown` says of the parents.
+
+    Raises:
+        RunNotFound: there is no parent of that name.
+        RunDamaged: the record of a parent cannot be read.
+    """
+    for parent in find_parents(config):
+        store.read(parent)
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+        found = inherit_lineage(store, config, Path(folder))
+        data = dataclasses.replace(config.data, lineage=listed(map(str, found.files)))
+        yield data, describe_unknown(found.unknown)
+
+
+def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
+    """Say how many rows of validation and test a planned training would leave out, and of which parents it is unknown.
+
+    Raises:
+        SentiscopeError: as `planned_lineage` and `core.data.load.load`: too few rows would be left, for one.
+    """
+    from core.data.load import load
+
+    if not find_parents(config):
+        return ()
+    with planned_lineage(store, config) as (data, unknown):
+        return tuple(note for note in (*load(data).notes, *unknown) if note.startswith(NAME))
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:

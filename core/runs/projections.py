@@ -140,14 +140,14 @@ def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress 
         NotAvailable: the method's library is missing.
     """
     with errands.telling(files, on_progress) as tell:
-        began = time.time()
+        began = time.monotonic()
         if files.config.space:
             here = layers.files(store, run, files.split)
             if layers.read(here) is None:
                 layers.compute(store, here, tell)
         tell("reading the embeddings", None)
         made = project_space(read_space(store, files, store.read(run).classes), files.config, tell)
-        _write(files, made, time.time() - began)
+        _write(files, made, time.monotonic() - began)
     return made
 
 

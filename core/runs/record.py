@@ -73,8 +73,10 @@ class Process:
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     started: Seconds
-    """psutil's create_time of that process."""
+    """psutil's create_time of that process; on Linux it moves whenever the machine's clock is set."""
     host: str
+    ticks: Count = 0
+    """Clock ticks from the start of the machine to that of the process, which no clock moves; 0: unknown."""
 
 
 class Position(TypedDict, total=False):

@@ -227,9 +227,21 @@ def _directories(folder: Path) -> dict[str, str]:
 
 
 def this_process() -> Process:
-    """The calling process, as records name it."""
-    me = psutil.Process()
-    return Process(me.pid, me.create_time(), socket.gethostname())
+    """Return the calling process, as records name it."""
+    return describe_process(os.getpid())
+
+
+def describe_process(pid: int) -> Process:
+    """Return a process of this machine, as records name it; raises psutil.NoSuchProcess."""
+    return Process(pid, psutil.Process(pid).create_time(), socket.gethostname(), _count_ticks(pid))
+
+
+def _count_ticks(pid: int) -> int:
+    """Return the clock ticks from the start of the machine to that of a process; 0 where Linux does not tell."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        about = Path(f"/proc/{pid}/stat").read_bytes()
+        return int(about.rpartition(b")")[2].split()[19])  # the name in brackets may hold blanks and brackets
+    return 0
 
 
 @functools.cache
@@ -246,7 +258,9 @@ def alive(process: Process | None) -> bool:
         return True
     try:
         found = psutil.Process(process.pid)
-        return abs(found.create_time() - process.started) < 1 and found.status() != psutil.STATUS_ZOMBIE
+        ticks = process.ticks and _count_ticks(process.pid)
+        same = ticks == process.ticks if ticks else abs(found.create_time() - process.started) < 1
+        return same and found.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
@@ -368,6 +382,8 @@ def _record(tree: Any, file: Path) -> RunRecord:
         # A run that is older than the newest rule keeps the one that cut its rows.
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
     record = stored.check(given, RunRecord, file=file, longest=LONGEST)
+    if len(set(record.classes)) < len(record.classes):
+        raise RunDamaged(f"{file}: classes has to name each class once: {', '.join(record.classes)}")
     prior = record.results.get("temperature", {}).get("prior")
     if prior is not None and set(prior) != set(record.classes):
         raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")

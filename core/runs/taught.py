@@ -60,6 +60,24 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
     return found
 
 
+def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
+    """Say when a teacher knows less of the labels than their most frequent class; otherwise return nothing.
+
+    Args:
+        said: (n, C), its probabilities.
+        labels: (n,) class numbers; of several labels per text (n, C), of which nothing is said.
+    """
+    if labels.ndim > 1:
+        return ()
+    agreed, most = float((said.argmax(1) == labels).mean()), float(np.bincount(labels).max() / len(labels))
+    if agreed >= most:
+        return ()
+    return (
+        f"teacher: agrees with {100 * agreed:.0f} % of the training labels, and the most frequent class alone with "
+        f"{100 * most:.0f} %: its classes may mean something else",
+    )
+
+
 def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
     """What a finished run says of the training texts, in the order of our classes.
 

@@ -114,10 +114,15 @@ def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) ->
     """Fill a model from its file, but for the tensors `without`, which it has already.
 
     Raises:
-        RunDamaged: the file is cut off, or belongs to another model.
+        RunDamaged: the file is cut off, belongs to another model, or holds a number that is not finite.
     """
     try:
         own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
-        model.load_state_dict({**own, **unpacked(safetensors.torch.load_file(path))})
+        found = unpacked(safetensors.torch.load_file(path))
+        model.load_state_dict({**own, **found})
     except (safetensors.SafetensorError, OSError, RuntimeError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+    for name, tensor in found.items():
+        # Of a tensor that holds one number that is none, the least and the largest are none: no copy is made.
+        if tensor.is_floating_point() and tensor.numel() and not torch.isfinite(torch.stack(tensor.aminmax())).all():
+            raise RunDamaged(f"{path}: cannot be used: {name} holds a number that is not finite")

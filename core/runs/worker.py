@@ -63,23 +63,21 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
                 Experiment(store, run, stopped, tell).perform()
                 return store.update(run, status="done", process=None)
         except Cancelled:
-            kept = _let_go(folder)
-            hint = resume_hint(run) if kept else f"`sentiscope train --resume {run}` begins it anew"
-            return store.update(run, status="cancelled", reason=f"cancelled; {hint}", process=None)
+            return store.update(run, status="cancelled", reason=f"cancelled; {let_go(folder, run)}", process=None)
         except Exception as error:
             raise _failed(store, run, error) from error
 
 
-def _let_go(folder: Path) -> bool:
-    """Clear the request to stop; returns whether the checkpoint is kept."""
+def let_go(folder: Path, run: str) -> str:
+    """Clear the request to stop, with the checkpoint if that was asked for; return how the run goes on."""
     request = folder / CANCEL
     with contextlib.suppress(OSError):
         discard = request.is_file() and request.read_text() == DISCARD
         request.unlink(missing_ok=True)
         if discard:
             shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-            return False
-    return True
+            return f"`sentiscope train --resume {run}` begins it anew"
+    return resume_hint(run)
 
 
 def _enter(store: RunStore, run: str) -> RunRecord:

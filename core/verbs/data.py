@@ -8,6 +8,8 @@ from typing import Any
 from core.config import compose
 from core.data.held import held
 from core.data.sources import SOURCES
+from core.runs.start import START
+from core.runs.store import RunStore
 from core.verbs.training import configure
 
 
@@ -57,13 +59,29 @@ def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick
     return card(dataset, config.text, *beside)
 
 
-def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Everything found in a file, a folder or a named data set, and whether it can be trained on.
+def data_check(
+    data: str, settings: Mapping[str, Any] | None = None, *, start: str = "", store: RunStore | None = None
+) -> dict[str, Any]:
+    """Return everything found in a file, a folder or a named data set, and whether it can be trained on.
 
     Of one that can: `differences` of validation and test from training (`core.evaluation.differences`).
+
+    Args:
+        data: a registered name, a folder or a file.
+        settings: changes to the settings of `vanilla`.
+        start: a run that a training of these data would start from, as `training.start` in the settings; what it and a
+            `training.teacher` learned from is left out of every split but train, and `notes` says how much that is.
+        store: where those runs are.
+
+    Raises:
+        RunNotFound: there is no such run.
     """
     from core.data.check import check
     from core.evaluation.differences import dataset_differences
+    from core.runs.lineage import planned_lineage
 
-    config = compose("vanilla", {**(settings or {}), "data.name": data}).data
-    return check(config, lambda dataset: {"differences": dataset_differences(dataset)})
+    begun = {START: start} if start else {}
+    config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
+    with planned_lineage(store or RunStore(), config) as (given, unknown):
+        found = check(given, lambda dataset: {"differences": dataset_differences(dataset)})
+    return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found

@@ -152,12 +152,17 @@ def evaluated_split(run: str, split: str, store: RunStore) -> str:
 def runs_cancel(run: str, store: RunStore | None = None) -> dict[str, Any]:
     """Ask a waiting or running training to stop; it saves a checkpoint and can be resumed.
 
+    A process that does not stop in a minute is ended when it is asked again; its last checkpoint stays.
+
     Raises:
-        InputError: no such run, or it is neither waiting nor running.
+        InputError: no such run, it is neither waiting nor running, or its process is another user's.
     """
     from core.runs import jobs
 
-    return {"run": run, "status": jobs.cancel(store or RunStore(), run).status, "asked": "cancel"}
+    status = jobs.cancel(store or RunStore(), run, insist=True).status
+    answer = {"run": run, "status": status, "asked": "cancel"}
+    later = f"it stops after the step under way; after {jobs.STUCK_SECONDS:.0f} s the same command ends its process"
+    return answer if status == "cancelled" else {**answer, "next": later}
 
 
 def runs_remove(run: str, store: RunStore | None = None) -> dict[str, Any]:

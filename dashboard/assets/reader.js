@@ -90,8 +90,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   Object.assign(memory, { stamp: data.stamp, kept });
   if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set(), coded: new Map(), rows: undefined, goal: undefined });
   // What comes back of our own reports is where the reader was; anything else is the page moving on, as a click on Next.
+  // The row of a change that was taken back may be the one last reported, while the reader has moved on unreported since.
   const reported = (kept.reports ??= []).indexOf(data.at);
-  if (reported >= 0) Object.assign(kept, { given: data.at, reports: kept.reports.slice(reported + 1) });
+  if ((kept.undone ??= data.undone) < data.undone) Object.assign(kept, { undone: data.undone, given: data.at, at: data.at, reports: [], goal: undefined });
+  else if (reported >= 0) Object.assign(kept, { given: data.at, reports: kept.reports.slice(reported + 1) });
   else if (kept.given !== data.at) Object.assign(kept, { given: data.at, at: data.at });
   if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set(), rows: undefined }); // tags and what was to come later can be had
   for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
@@ -102,7 +104,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   // After a pause too long for the page, or a restart of its server, another session asks: it is told what the one before
   // has not confirmed and who codes here, and takes back nothing again.
   const anew = coding && kept.session && kept.session !== coding.session;
-  if (anew) Object.assign(kept, { undoing: 0, naming: 0 });
+  if (anew) Object.assign(kept, { undoing: 0, undone: data.undone, naming: 0 });
   if (coding) Object.assign(kept, { session: coding.session, handled: coding.handled });
   kept.again = data.again;
   kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
@@ -320,7 +322,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       want.forEach((key) => kept.asked.add(key));
       const late = [...kept.asked].filter((key) => !kept.details.has(key)); // asked for, and not heard perhaps
       if (kept.told !== rows[place].key) kept.reports.push(rows[place].key);
-      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want: [...new Set([...late.slice(-AHEAD), ...want])], around: kept.around });
+      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want: [...new Set([...late.slice(-AHEAD), ...want])], around: kept.around, undone: kept.undone });
       kept.told = rows[place].key;
     }, pause);
   };
@@ -329,7 +331,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (kept.around !== undefined || opens()) return;
     Object.assign(kept, { around, told: kept.at });
     kept.reports.push(kept.at);
-    setTriggerValue("rest", { at: kept.at, want: [], around });
+    setTriggerValue("rest", { at: kept.at, want: [], around, undone: kept.undone });
   };
   const ahead = (to) => {
     if (to >= rows.length - SOON && last < data.total) ask(last);

@@ -92,6 +92,8 @@ class Reading:
     """What can be said of the rows; None: nothing, as in a file."""
     again: int = 0
     """How often in a row what was said of the rows could not be written down; the reader has it tried again."""
+    undone: int = 0
+    """Number of the report that last moved the reader to a row by taking a change of it back; 0: none."""
     around: int | None = None
     """Place among the selected around which rows are sent; None: around the one that is read."""
 
@@ -137,6 +139,7 @@ def _draw(reading: Reading, look: Look) -> Component:
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
         "at": reading.at,
+        "undone": reading.undone,
         "order": shown.order,
         "orders": _orders(shown),
         "start": reading.start,

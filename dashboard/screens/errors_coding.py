@@ -25,6 +25,11 @@ def handled() -> int:
     return int(state.draft(state.HANDLED, 0))
 
 
+def undone() -> int:
+    """Return the number of the report that last moved the reader by taking a change back; 0: none has."""
+    return int(state.draft(state.UNDONE, 0))
+
+
 def named(key: str) -> None:
     """The browser knows who codes here."""
     if not has_name(state.author()):
@@ -50,7 +55,7 @@ def hear(key: str, shown: Analysis) -> None:
     # What was told to a session before this one is done, or is told to this one again.
     said, taken = (each if each.get("session") == state.session() else {} for each in _reports(told))
     undo, before = int(taken.get("count") or 0), handled()
-    steps: list[Step] = [*_steps(shown, said.get("rows") or {}), (undo, partial(_undo, shown))]
+    steps: list[Step] = [*_steps(shown, said.get("rows") or {}), (undo, partial(_undo, shown, undo))]
     refused = ""
     if any(number > before for number, _ in steps):
         state.put(state.SAID_OF_CODES, "")
@@ -94,13 +99,14 @@ def _steps(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[S
             )
 
 
-def _undo(shown: Analysis) -> None:
-    """The last change of the author, and the row that it was of is read."""
+def _undo(shown: Analysis, number: int) -> None:
+    """Take back the last change of the author, and move the reader to its row; `number` is of the report."""
     found = data.codes(shown.table.record).undo(state.author())
     state.put(state.SAID_OF_CODES, f"Taken back: {in_words(shown, found['said'])}")
     known = set(shown.known.keys)
     if key := next((row["key"] for row in found["rows"] if row.get("key") in known), ""):
         state.carry(state.AT, key)
+        state.put(state.UNDONE, number)
 
 
 def in_words(shown: Analysis, said: str) -> str:

@@ -11,7 +11,7 @@ from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading, nearly
 from dashboard.screens.errors_codes import codes_below
-from dashboard.screens.errors_coding import adopted, handled, hear, named
+from dashboard.screens.errors_coding import adopted, handled, hear, named, undone
 from dashboard.screens.errors_filter import select
 from dashboard.widgets import selected
 from dashboard.widgets.figure import caption, place
@@ -83,7 +83,7 @@ def _read(shown: Analysis) -> None:
     around = None if rest.get("around") is None else int(rest["around"])
     said = _said(record)
     at, again = str(state.draft(state.AT, "")), int(state.draft(state.AGAIN, 0))
-    reading = Reading(shown, at, known, without, said, again, around)
+    reading = Reading(shown, at, known, without, said, again, undone=undone(), around=around)
     note = ERRORS.say(ERRORS.note, reading)
     if text := state.take(state.NOT_WRITTEN):
         problem("This was not written down", str(text))
@@ -131,8 +131,12 @@ def _details(shown: Analysis, wanted: list[str]) -> tuple[dict[str, Detail], str
 
 
 def _rest(key: str) -> None:
-    """The reader rests at a row, or comes near the end of what was sent: a callback."""
-    if at := (state.draft(key, {}).get("rest") or {}).get("at"):
+    """Carry the row at which the reader rests, or send more rows near the end of those it has: a callback.
+
+    A report that left before the reader heard of a change taken back does not lead away from the row of that change.
+    """
+    rest = state.draft(key, {}).get("rest") or {}
+    if (at := rest.get("at")) and int(rest.get("undone") or 0) >= undone():
         state.carry(state.AT, str(at))
     _anew()
 

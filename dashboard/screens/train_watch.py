@@ -77,9 +77,10 @@ def _confirm(record: RunRecord) -> None:
 def _stop(run: str, keep: bool) -> None:
     state.take(state.CANCELLING)
     try:
-        jobs.cancel(data.store(), run, keep=keep)
-    except SentiscopeError:
-        pass  # it ended by itself between the look and the click
+        jobs.cancel(data.store(), run, keep=keep, insist=True)
+    except SentiscopeError as error:
+        if data.store().read(run).status in LIVE:  # else it ended by itself between the look and the click
+            state.put(state.PROBLEM, str(error))
 
 
 def _go_on(run: str) -> None:
@@ -109,6 +110,8 @@ def queue(records: Sequence[RunRecord], beside: str = "") -> None:
 
 
 def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
+    if jobs.is_stuck(data.store(), record):
+        return "Does not answer", "“Cancel” once more ends its process", 0.0
     if data.store().cancel_requested(record.run):
         return "Stopping", "after the step under way", 0.0
     if record.status == "queued":

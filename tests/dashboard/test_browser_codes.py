@@ -60,12 +60,21 @@ def test_a_session_with_keys_alone(browser, server, codes):
     page.keyboard.press("k")
     expect(page.locator(PLACE)).to_have_text(f"{ROWS} of {wrong}")
     until(page, lambda: list(codes.coded().notes.values()) == [{"ann 123 jku": "12 j u"}])
-    page.wait_for_timeout(500)  # where the reader rests is told after 350 ms; a page that has not heard it moves nobody
-    settle(page)
     page.keyboard.press("u")
     until(page, lambda: codes.coded().notes == {})
     assert len(codes.coded().given) == ROWS
     expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # what was taken back is of that sentence
+    for rest in (0, 200, 400):  # milliseconds: the page hears after 350 where the reader rests
+        page.keyboard.press("n")
+        page.keyboard.type("again")
+        for key in ("Escape", "k"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(rest)
+        page.keyboard.press("u")
+        expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
+        until(page, lambda: codes.coded().notes == {})
+        settle(page)
+        expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
     for key in "1u2":  # the second code comes after what is taken back, however busy the page is
         page.keyboard.press(key)
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])

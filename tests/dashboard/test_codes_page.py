@@ -17,7 +17,7 @@ from core.runs.predictions import evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.screens import errors_coding, errors_history
+from dashboard.screens import errors_coding, errors_history, errors_reader
 
 
 @pytest.fixture
@@ -154,6 +154,16 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
     assert held[state.SAID_OF_CODES].startswith(f"Taken back: label taken off: “{text[:40]}")
     heard(undo=4)
     assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
+
+
+def test_a_move_that_was_reported_before_undo_does_not_lead_away_from_its_row(heard, codes, keys, monkeypatch):
+    monkeypatch.setattr(errors_reader, "_anew", lambda: None)
+    codes.code([keys[3]], ["label"], author="ann")
+    held = heard(undo=4)
+    for known, at in ((0, keys[3]), (4, keys[2])):  # the number of the undo that the reader knows of
+        held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
+        errors_reader._rest("reader")
+        assert held[state.AT] == at
 
 
 def test_what_was_told_to_a_session_before_is_not_done_again(heard, codes, keys):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +19,8 @@ from pages import drawn, opened, text_of
 from core import verbs
 from core.config import compose
 from core.evaluation.costs import cheapest
-from core.runs.store import RunStore, this_process
+from core.runs.record import CANCEL
+from core.runs.store import RunStore, describe_process, this_process
 from dashboard import access, state
 from dashboard.figures import answers
 
@@ -182,6 +186,13 @@ def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
     app.button(key="pause").click().run()
     assert store.cancel_requested("live")
     assert "Stopping" in text_of(app)
+    os.utime(store.path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
+    with subprocess.Popen(["sleep", "60"]) as child:
+        store.update("live", process=describe_process(child.pid))
+        assert "Does not answer" in text_of(app.run())
+        app.button(key="pause").click().run()
+        assert child.wait(10) == -signal.SIGKILL
+    assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
 def test_projector_mode_hides_the_export_bar(app, runs):

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from core.evaluation.predict import predict_texts, probabilities, scaled
+from core.exceptions import NotAvailable
 from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
@@ -90,6 +91,15 @@ def test_scaled_logits_are_between_the_prior_and_the_logits(dtype):
     np.testing.assert_allclose(found, naive / naive.sum(1, keepdims=True), rtol=1e-5)
     odds = (np.array(prior) / (1 - np.array(prior))) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
     np.testing.assert_allclose(probabilities(logits, "multi", given), odds / (1 + odds), rtol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), 3e38])
+def test_an_answer_that_is_no_number_is_none(weight):
+    model = Counts()
+    with torch.no_grad():
+        model.weight[0] = weight
+    with pytest.raises(NotAvailable, match="numbers that are not finite"):
+        predict_texts(model, TOKENIZER, TEXTS)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])

@@ -109,6 +109,27 @@ def test_cancelling_a_living_run_leaves_a_wish_for_it(store, config, sleeping):
     assert store.cancel_requested("mine")
 
 
+@pytest.mark.parametrize("keep", [True, False], ids=["paused", "dropped"])
+def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, config, sleeping, keep):
+    jobs.submit(store, config, "ndt-01-n2", "mine")
+    store.update("mine", status="running")
+    (store.path("mine") / CHECKPOINT).mkdir()
+    os.kill(sleeping[0].pid, signal.SIGSTOP)
+    asked = store.path("mine") / CANCEL
+    for _ in range(2):
+        assert jobs.cancel(store, "mine", keep=keep, insist=True).status == "running", (
+            "it may be in the middle of a step"
+        )
+    os.utime(asked, (time.time() - jobs.STUCK_SECONDS - 1,) * 2)
+    assert jobs.cancel(store, "mine", keep=keep).status == "running", "a sweep that stops does not insist"
+    record = jobs.cancel(store, "mine", keep=keep, insist=True)
+    assert sleeping[0].wait(10) == -signal.SIGKILL
+    assert record == store.read("mine") and record.status == "cancelled" and record.process is None
+    hint = "continues it" if keep else "begins it anew"
+    assert record.reason == f"cancelled; it did not answer and was ended; `sentiscope train --resume mine` {hint}"
+    assert not asked.exists() and (store.path("mine") / CHECKPOINT).is_dir() is keep
+
+
 def test_cancelling_a_waiting_run_without_a_process_ends_it_here(store, created):
     record = jobs.cancel(store, "first")
     assert record.status == "cancelled"

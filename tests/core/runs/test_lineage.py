@@ -3,13 +3,14 @@ import dataclasses
 import pandas as pd
 import pytest
 
+from core import verbs
 from core.config import compose
 from core.data.lineage import read_lineage
-from core.exceptions import DataError, InputError, RunDamaged
+from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
 from core.runs import archive
 from core.runs.answers import Answers, aligned
 from core.runs.experiment import Experiment
-from core.runs.lineage import find_files
+from core.runs.lineage import describe_removed, find_files
 from core.runs.record import IMPORTED
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
@@ -54,6 +55,28 @@ def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
     counts = [int(note.split()[1]) for note in notes]
     assert len(notes) == 2 and [18 - n for n in counts] == [len(splits["validation"]), len(splits["test"])]
     assert learned(store, second) > learned(store, first)
+
+
+@pytest.mark.parametrize("setting", ["training.start", "training.teacher"])
+def test_what_will_be_left_out_is_known_before_the_training(store, write, setting):
+    begin(store, "first", write(0, 60))
+    settings = {setting: "first", "data.split": "0.4/0.3/0.3"}
+    config = compose("vanilla", {"data.name": write(40, 100), **settings})
+    begun = begin(store, "second", write(40, 100), **settings)
+    told = tuple(note for note in begun.data_notes if note.startswith("lineage: "))
+    assert describe_removed(store, config) == told and len(told) == 2
+    checked = verbs.data_check(write(40, 100), settings, store=store)
+    assert told == tuple(note for note in checked["notes"] if note.startswith("lineage: "))
+    assert checked["splits"] == {name: len(rows) for name, rows in trained_on(begun).splits.items()}
+    begin(store, "third", write(0, 60), **{"data.seed": 1})
+    refused = verbs.data_check(write(0, 60), start="third", store=store)
+    assert not refused["ok"] and "are too few to judge by" in refused["problem"]
+    with pytest.raises(RunNotFound):
+        verbs.data_check(write(0, 60), start="none", store=store)
+
+
+def test_nothing_is_told_of_a_training_without_parents(store):
+    assert describe_removed(store, compose("vanilla", {"data.name": "none.csv"})) == ()
 
 
 def test_a_teacher_and_what_it_started_from_count_too(store, write):

@@ -119,6 +119,8 @@ def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(store, ev
         here.path("progress.json").write_text(json.dumps(told))
         found = errands.job(here)
         assert (found.status, found.what, found.share) == ("running", "placing the sentences", 0.5)
+        here.path("progress.json").write_text(json.dumps({**told, "began": began + 3600}))  # the clock was set back
+        assert errands.job(here).seconds == 0
         child.kill()
         child.wait()
     found = errands.job(here)

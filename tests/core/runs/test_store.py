@@ -118,6 +118,7 @@ DAMAGES = {
     "strange setting": rewritten(lambda tree: tree["config"]["model"].update(width="wide")),
     "impossible setting": rewritten(lambda tree: tree["config"]["model"].update(width=-3)),
     "config is text": rewritten(lambda tree: tree.update(config="none")),
+    "a class named twice": rewritten(lambda tree: tree.update(classes=["a", "a"])),
     "numbers for classes": rewritten(lambda tree: tree.update(classes=[1, 2])),
     "half a process": rewritten(lambda tree: tree.update(process={"pid": 3})),
     "text for a number": rewritten(lambda tree: tree.update(seconds="long")),
@@ -255,11 +256,23 @@ def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store,
     assert store.list() == [record]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts at a time that no clock moves")
+def test_a_process_lives_whatever_the_clock_is_set_to(monkeypatch):
+    me = this_process()
+    for hours in (-1, 1):
+        booted = psutil.boot_time() + 3600 * hours
+        with monkeypatch.context() as patch:
+            patch.setattr("psutil._pslinux.boot_time", lambda booted=booted: booted)
+            assert psutil.Process().create_time() != me.started
+            assert alive(me)
+
+
 def test_living_processes_zombies_reused_numbers_and_other_machines():
     me = this_process()
     assert alive(me)
     assert not alive(None)
-    assert not alive(dataclasses.replace(me, started=me.started - 100))
+    assert not alive(dataclasses.replace(me, started=me.started - 100, ticks=0))
+    assert not alive(dataclasses.replace(me, ticks=me.ticks + 1)) or not me.ticks
     assert alive(dataclasses.replace(me, host="elsewhere", pid=0))
     process = subprocess.Popen([sys.executable, "-c", ""])
     try:

@@ -165,6 +165,17 @@ def test_a_finished_run_teaches_by_its_probabilities_in_the_order_of_our_classes
     assert np.array_equal(taught.taught(store, store.folder / "a", config, data, lambda: None), expected)
 
 
+def test_a_teacher_that_knows_less_than_the_most_frequent_class_is_told():
+    labels = np.array([0, 0, 0, 1, 1])
+    right = np.eye(2)[labels]
+    assert taught.describe_doubt(right, labels) == taught.describe_doubt(np.eye(2)[[0] * 5], labels) == ()
+    assert taught.describe_doubt(1 - right, np.eye(2)[labels]) == ()
+    (note,) = taught.describe_doubt(np.eye(2)[[1, 1, 0, 1, 0]], labels)
+    assert note.startswith(
+        "teacher: agrees with 40 % of the training labels, and the most frequent class alone with 60 %"
+    )
+
+
 def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny):
     waiting = store.create(tiny("vanilla"), "vanilla", "waiting")
     for name, why in (("waiting", "this run is queued"), ("nobody", "the name of a finished run; no run 'nobody'")):

@@ -65,6 +65,15 @@ def test_a_file_of_another_model_is_refused(model, tmp_path):
         read_weights(build(compose("vanilla").model, vocabulary=50, classes=2), tmp_path / "w")
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_no_numbers_are_refused(model, tmp_path, number):
+    with torch.no_grad():
+        model.head.weight[1, 3] = number
+    (tmp_path / "w").write_bytes(packed(model, "float16"))
+    with pytest.raises(RunDamaged, match=r"w: cannot be used: head\.weight holds a number that is not finite"):
+        read_weights(model, tmp_path / "w")
+
+
 @pytest.mark.parametrize("kept", ["float16", "int8"])
 def test_a_run_is_judged_with_the_weights_that_it_keeps(store, tiny, kept):
     run = store.create(tiny("vanilla", **{"training.weights": kept}), "vanilla").run
