@@ -12,6 +12,8 @@ from core.data.decode import without_surrogates
 from core.data.findings import plural, shown
 from core.exceptions import DataError
 
+_LOOKED_AT = 1_000
+"""Rows that show which keys there are."""
 CHOICES = "choices"
 """The key of Label Studio's chosen labels."""
 _ANSWERS = frozenset({"accept", "reject", "ignore"})
@@ -132,9 +134,10 @@ def _prodigy(rows: list[Row], note: Note) -> list[Row]:
 
 def _refuse_spans(rows: list[Row], file: str) -> None:
     """Labels such as `[0, 5, "PLACE"]` are of a part of a text."""
-    for number, row in enumerate(rows, 1):
-        for key, value in row.items():
-            if key.casefold() in LABEL_NAMES and isinstance(value, list) and _is_span(value):
+    for key in dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row if key.casefold() in LABEL_NAMES):
+        for number, row in enumerate(rows, 1):
+            value = row.get(key)
+            if isinstance(value, list) and _is_span(value):
                 said = f"spans such as {json.dumps(value[0], ensure_ascii=False)[:60]}, and no labels of whole texts"
                 raise DataError(f"the cells hold {said}", file=file, row=number, field=key)
 

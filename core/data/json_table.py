@@ -350,25 +350,29 @@ def _plain(key: str) -> str:
     return key.strip().casefold()
 
 
-def _inside(rows: list[Row], file: str) -> tuple[set[str], dict[str, dict[str, None]]]:
+def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
     """All keys of the rows, and the keys one level deeper of those that hold nothing but objects."""
-    most, kinds, inner = limits.current().columns, dict[str, set[type]](), dict[str, dict[str, None]]()
-    for number, row in enumerate(rows, 1):
-        for key, value in row.items():
-            kinds.setdefault(key, set()).add(type(value))
-            if isinstance(value, dict) and len(kept := inner.setdefault(key, {})) <= most:
-                kept.update(dict.fromkeys(value))
-        if len(kinds) > most:
-            found = f"the rows have {count(len(kinds))} different keys"
-            raise limits.refusal(found, "columns", file=file, row=number)
-    whole = {key: names for key, names in inner.items() if kinds[key] <= {dict, type(None)}}
-    return set(kinds), whole
+    inner: dict[str, dict[str, None]] = {
+        key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
+    }
+    if not inner:
+        return set(), {}
+    most = limits.current().columns
+    for row in rows:
+        for key in list(inner):
+            value = row.get(key)
+            if isinstance(value, dict):
+                if len(inner[key]) <= most:
+                    inner[key].update(dict.fromkeys(value))
+            elif value is not None:
+                del inner[key]
+    return {key for row in rows for key in row}, inner
 
 
 def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
     """Rows with the columns that stood one level deeper: the `text` of `{"review": {"text": …}, "label": …}`."""
-    kinds, wide = _inside(rows, reading.file)
-    taken, renamed = set(kinds) - set(wide), dict[str, dict[str, str]]()
+    keys, wide = _inside(rows)
+    taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
         if not is_wrapper(key, names) and _plain(key) not in LABEL_NAMES:
             continue
