@@ -59,6 +59,8 @@ def _show_predictions(result: dict[str, Any]) -> None:
         show_tags(result)
         return
     say_edit(result)
+    for note in result.get("notes", ()):
+        say(f"Note: {note}.")
     _show_unknown(result.get("predictions", []))
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
