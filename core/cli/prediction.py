@@ -67,6 +67,8 @@ def _show_predictions(result: dict[str, Any]) -> None:
         show_tags(result)
         return
     say_edit(result)
+    for note in result.get("notes", ()):
+        say(f"Note: {note}.")
     _show_unknown(result.get("predictions", []))
     _show_cut(result.get("predictions", []))
     for warning in result.get("differences", {}).get("warnings", ()):

@@ -116,6 +116,8 @@ class ReadRows:
     """Some thousand rows at a time, in order."""
     second: str = ""
     """Name of the column of second texts, of which none is missing; empty: texts are single."""
+    notes: tuple[str, ...] = ()
+    """What was guessed about the file."""
 
     def texts(self, batch: pa.RecordBatch) -> list[str]:
         """What is to be read of some rows: of pairs both texts as one."""
@@ -152,7 +154,7 @@ def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> It
     with _read("rows", path, {**reading, "lines": lines}) as (answer, folder):
         with pa.OSFile(str(folder / answer.splits[WHOLE]), "rb") as source, pa.ipc.open_file(source) as kept:
             batches = (kept.get_batch(number) for number in range(kept.num_record_batches))
-            yield ReadRows(answer.text, answer.rows, kept.schema, batches)
+            yield ReadRows(answer.text, answer.rows, kept.schema, batches, notes=answer.notes)
 
 
 def read_cells(path: Path) -> pd.DataFrame:

@@ -180,7 +180,7 @@ def _legacy(data: bytes, file: str) -> Decoded:
     if len(legacy) < len(lines) and _reads_better_as_utf8(lines, found.encoding):
         several = _by_line(data, found.encoding)
         others = (found.encoding, *(f"utf-8+{each}" for each in found.others))
-        return dataclasses.replace(several, others=others, proof=_proof(legacy[0], found.encoding))
+        return dataclasses.replace(several, others=others, proof=_proof(legacy, found.encoding))
     if not found.plausible:
         raise DataError(
             "its encoding cannot be told: it is not UTF-8, and no other one gives words of a language; if you know "
@@ -189,7 +189,7 @@ def _legacy(data: bytes, file: str) -> Decoded:
         )
     encoding = _western_name(data) if found.encoding == "cp1252" else found.encoding
     text = data.decode(encoding, "replace")
-    return Decoded(text, encoding, text.count("\ufffd"), found.others, _proof(legacy[0], encoding))
+    return Decoded(text, encoding, text.count("\ufffd"), found.others, _proof(legacy, encoding))
 
 
 def _is_legacy(line: bytes) -> bool:
@@ -221,9 +221,9 @@ def _by_line(data: bytes, second: str) -> Decoded:
     return Decoded(text, f"utf-8+{second}", max(0, damaged), second=legacy)
 
 
-def _proof(line: bytes, encoding: str) -> str:
-    """Show a line around its first character that is not ASCII."""
-    text = line.decode(encoding, "replace").strip()
+def _proof(lines: list[bytes], encoding: str) -> str:
+    """Show a line, not the first one, which may be a header, around its first character that is not ASCII."""
+    text = lines[min(1, len(lines) - 1)].decode(encoding, "replace").strip()
     found = _NOT_ASCII.search(text)
     start = max(0, (found.start() if found else 0) - 40)
     return text[start : start + 100]

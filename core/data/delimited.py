@@ -13,7 +13,7 @@ from core.data.table_head import HEADER_ROWS, Head, column_names, find_head, has
 from core.exceptions import DataError
 from core.numbers import count
 
-__all__ = ["HEADER_ROWS", "column_names", "has_header", "parse", "rows_like", "unique"]
+__all__ = ["HEADER_ROWS", "column_names", "has_header", "parse", "rows_like", "split_lines", "unique"]
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 """Tried in this order when none is named."""
@@ -169,23 +169,27 @@ def _rank_delimiters(text: str) -> list[str]:
         if delimiter not in sample:
             continue
         for kind in ("double", "none") if len(delimiter) == 1 else ("none",):
-            rows = list(_rows(_lines(sample), delimiter, Quoting(kind)))
+            rows = list(_rows(split_lines(sample), delimiter, Quoting(kind)))
             width, share = _shape(rows[:-1] if len(text) > _SAMPLE else rows)
             if width > 1 and share >= _LEAST_REGULAR:
                 found[delimiter] = max(share, found.get(delimiter, 0.0))
     ranked = sorted(found, key=lambda each: -found[each]) or _of_header(sample)
     # «a|||b» is regular under «|» as well, with empty fields between.
-    if ranked[:1] == ["|"] and _shape(_rows(_lines(sample), "|||", Quoting()))[0] > 1:
+    if ranked[:1] == ["|"] and _shape(_rows(split_lines(sample), "|||", Quoting()))[0] > 1:
         ranked = ["|||", *(each for each in ranked if each != "|||")]
     return ranked
 
 
 def _of_header(sample: str) -> list[str]:
     """Return a delimiter that few rows agree with, if the first one speaks for it."""
-    first = next(_lines(sample), "").strip()
+    first = next(split_lines(sample), "").strip()
     for delimiter in DELIMITERS[:4]:
         cells = [cell.strip().strip("\"'") for cell in first.split(delimiter)]
-        if len(cells) > 1 and is_usual(cells) and _shape(_rows(_lines(sample), delimiter, Quoting("double")))[1] > 0.5:
+        if (
+            len(cells) > 1
+            and is_usual(cells)
+            and _shape(_rows(split_lines(sample), delimiter, Quoting("double")))[1] > 0.5
+        ):
             return [delimiter]
     return []
 
@@ -195,7 +199,7 @@ def _is_blank_separated(sample: str) -> bool:
     if not re.match('"[^"\r\n]*" "', sample):
         return False
     try:
-        width, share = _shape(list(_rows(_lines(sample), " ", Quoting("double"), strict=True))[1:])
+        width, share = _shape(list(_rows(split_lines(sample), " ", Quoting("double"), strict=True))[1:])
     except csv.Error:
         return False
     return width > 1 and share >= _LEAST_REGULAR
@@ -232,16 +236,16 @@ def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple
     """Rate a quoting: the share of rows of one width, and the stray quotes that remain for each row, negative."""
     strict = True
     try:
-        rows = list(_rows(_lines(sample), delimiter, quoting, strict=True))
+        rows = list(_rows(split_lines(sample), delimiter, quoting, strict=True))
     except csv.Error:
         strict = False
-        rows = list(_rows(_lines(sample), delimiter, quoting))
+        rows = list(_rows(split_lines(sample), delimiter, quoting))
     rows = rows[:-1] if cut else rows
     share = round(_shape(rows)[1], 3)
     total = max(1, len(rows))
     stray = sum(_is_stray(cell) for row in rows for cell in row) / total
     if quoting.kind in ("single", "curly"):
-        plain = sum(_is_stray(cell) for row in _rows(_lines(sample), delimiter, Quoting()) for cell in row) / total
+        plain = sum(_is_stray(cell) for row in _rows(split_lines(sample), delimiter, Quoting()) for cell in row) / total
         if not strict or (plain - stray < _LEAST_ENCLOSED and share < 1):
             return 0.0, -stray
         if plain - stray < _LEAST_ENCLOSED:
@@ -264,7 +268,7 @@ def _best_rows(
     """
 
     def read(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
-        return _bounded(_rows(_lines(text), delimiter, quoting, strict), file)
+        return _bounded(_rows(split_lines(text), delimiter, quoting, strict), file)
 
     if len(text) > _SAMPLE and others:
         try:
@@ -298,7 +302,8 @@ def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
         yield row
 
 
-def _lines(text: str) -> Iterator[str]:
+def split_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a text with their ends, which are those that editors know."""
     return (found.group() for found in _LINE.finditer(text))
 
 

@@ -170,7 +170,7 @@ def _rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
         for batch in found.batches:
             writer.write_batch(batch)
             rows += batch.num_rows
-    return {"splits": {WHOLE: name}, "text": found.text, "rows": rows}
+    return {"splits": {WHOLE: name}, "text": found.text, "rows": rows, "notes": found.notes}
 
 
 def _cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:

@@ -6,6 +6,7 @@ Kinds that cannot be read in pieces (Excel, JSON that is one list, treebanks) ar
 from __future__ import annotations
 
 import codecs
+import dataclasses
 import io
 import json
 import re
@@ -20,8 +21,8 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
-from core.data.decode import decode, decode_line, without_surrogates
-from core.data.delimited import parse, rows_like, unique
+from core.data.decode import Decoded, decode, decode_line, without_surrogates
+from core.data.delimited import parse, rows_like, split_lines, unique
 from core.data.files import TableSettings, read_table
 from core.data.json_table import has_text, is_wrapper
 from core.data.parquet import parquet_batches
@@ -54,6 +55,8 @@ class Rows:
     """The column of texts; none of them is missing."""
     schema: pa.Schema
     batches: Batches
+    notes: tuple[str, ...] = ()
+    """What was guessed about the file."""
 
 
 def stream_rows(
@@ -79,7 +82,8 @@ def stream_rows(
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
     head = stream.read(SAMPLE)
     if lines:
-        return _lines(_Decoded(stream, head, encoding, path.name))
+        read = _Decoded(stream, head, encoding, path.name)
+        return dataclasses.replace(_lines(read), notes=read.notes)
     if head.startswith(b"PAR1"):
         schema, batches = parquet_batches(stream, path.name)
         return _worded(schema, batches, text, path.name)
@@ -90,7 +94,8 @@ def stream_rows(
     if decoded is None or objects or (not delimiter and decoded.start() in "[{(<_"):
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
-    return _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
+    rows = _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
+    return dataclasses.replace(rows, notes=decoded.notes)
 
 
 class _Decoded:
@@ -98,7 +103,7 @@ class _Decoded:
 
     def __init__(self, stream: BinaryIO, head: bytes, asked: str, file: str) -> None:
         self.stream, self.file = stream, file
-        self.encoding = _encoding(stream, head, asked, file)
+        self.encoding, self.notes = _encoding(stream, head, asked, file)
         self.errors = "strict" if asked else "replace"
 
     def lines(self) -> Iterator[str]:
@@ -115,7 +120,7 @@ class _Decoded:
     def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
         """The lines of a file of two encodings."""
         for line in io.BufferedReader(raw):
-            yield from decode_line(line, self.encoding).replace("\0", "").splitlines(keepends=True)
+            yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
 
     def sample(self) -> str:
         """Whole lines from the beginning."""
@@ -150,22 +155,35 @@ def _packed(head: bytes) -> bool:
     return not head.strip() or head.startswith((b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"%PDF", b"\x80"))
 
 
-def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> str:
-    """Found in the beginning of a file or, where that is plain UTF-8, around the first bytes that are not."""
+def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
+    """Find the encoding in the beginning of a file or, where that is plain UTF-8, around the first bytes that are not.
+
+    Returns:
+        The encoding, and a note where it is a guess.
+    """
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _utf8(whole):
-        return decode(whole, asked, file=file).encoding
+        return _told(decode(whole, asked, file=file))
     decode(whole, file=file)  # refuses what is no text
     stream.seek(0)
-    decoder, before = codecs.getincrementaldecoder("utf-8")(), b""
+    decoder, before, plain = codecs.getincrementaldecoder("utf-8")(), b"", True
     while block := stream.read(_BLOCK):
         try:
             decoder.decode(block)
         except UnicodeDecodeError:
-            return decode(before + block, file=file).encoding
-        before = block
-    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+            found = decode(before + block, file=file)
+            if not plain and found.others and "+" not in found.encoding:  # what came before is UTF-8
+                found = dataclasses.replace(found, encoding=f"utf-8+{found.encoding}")
+            return _told(found)
+        before, plain = block, plain and block.isascii()
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8", ()
+
+
+def _told(decoded: Decoded) -> tuple[str, tuple[str, ...]]:
+    if not decoded.others:
+        return decoded.encoding, ()
+    return decoded.encoding, (f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}",)
 
 
 def _utf8(data: bytes) -> bool:

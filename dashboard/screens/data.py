@@ -252,6 +252,10 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
         "Language": dataset.language or "not known",
         "Fingerprint": dataset.fingerprint[:16],
     }
+    if dataset.decisions:
+        facts["Read as"] = " · ".join(
+            f"{each.what}: {each.chosen}{' (a guess)' if each.guessed else ''}" for each in dataset.decisions
+        )
     if card and TEST in card["splits"]:
         facts["Unknown words"] = f"{percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
     st.html(

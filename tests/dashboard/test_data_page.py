@@ -266,7 +266,7 @@ def test_the_yardstick_is_measured_on_demand_and_kept(app, table):
 def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
     lines = ["запись,оценка,город", *(f"скучный фильм номер {n},{n % 5},{'АБ'[n % 2]}" for n in range(40))]
     uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
-    assert "Encoding: cp1251 (a guess). As read: запись,оценка,город" in text_of(app)
+    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0,А" in text_of(app)
     assert "Label column: город (a guess). As read: А (20), Б (20)" in text_of(app)
     next(button for button in app.button if button.label == "Use оценка").click().run()
     assert chosen(app, "Label column").value == "оценка" and "5 classes: 0 (8)" in text_of(app)

@@ -128,3 +128,18 @@ def test_more_rows_than_allowed_are_refused(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text('{"text": "good"}\n' * 6)
     with pytest.raises(DataError, match="more rows"):
         found(tmp_path / "a.jsonl")
+
+
+def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_path):
+    lines = ["text,label", *(f"le café numéro {n} était déjà fermé,{n % 2}" for n in range(40))]
+    path = tmp_path / "a.csv"
+    path.write_bytes("\n".join(lines).encode("cp1252"))
+    assert stream_rows(path).notes[0].startswith("the encoding is a guess: latin-1; it could be ")
+    path.write_bytes(b"\n".join(line.encode("cp1252" if n % 3 else "utf-8") for n, line in enumerate(lines)))
+    rows = stream_rows(path)
+    assert [text for batch in rows.batches for text in batch.column("text").to_pylist()] == [
+        line.partition(",")[0] for line in lines[1:]
+    ]
+    assert rows.notes[0].startswith("the encoding is a guess: utf-8+cp1252")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert stream_rows(path).notes == ()
