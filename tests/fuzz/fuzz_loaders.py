@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import functools
+import gzip
 import io
 import json
 import random
@@ -58,7 +59,9 @@ TOKENS = (
     *(b"\0", b'"', b'""', b"\r", b"\n", b"\t", b",", b"[", b"[[[[[[[[", b"{", b"}", b"]", b"\\u", b"\\ud800"),
     *(b"\xff", b"\x80"),
     *(b"\xef\xbb\xbf", b"\xff\xfe", b"PK\x03\x04", b"PAR1", b"(3 (2 ", b"9" * 5_000, b"NaN", b"1e999"),
-    *(b'\\"', b"\x1a", b"|||"),
+    *(b'\\"', b"\x1a", b"|||", b"__label__a ", b"@good\n", b'{"choices":["a"]}', b'"data":{"text":"a"},', b'"row":{'),
+    *(b'"annotations":[{"result":[{"type":"choices","value":', b'"answer":"accept","accept":', b"<f>A1</f>"),
+    *(b'<mergeCell ref="A1:B9"/>', b"#N/A", b'"text":{', b"\x1f\x8b"),
     *(b"<!DOCTYPE", b"&a;", b"<c r='XFD1'/>", b"<row r='99999999999'>", b"</row>", b't="s"', b"<v>-1</v>", b"]]>"),
 )
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp949", "gb18030", "shift_jis")
@@ -76,7 +79,7 @@ READ_AS = {
 
 def make(random: random.Random, folder: Path) -> Callable[[], object]:
     """A file and how it is to be read: here, at times in the other process, at times on to a data set."""
-    kind = random.choice(("csv", "tsv", "jsonl", "json", "xlsx", "parquet", "txt"))
+    kind = random.choice(tuple(_WRITERS))
     data = _WRITERS[kind](random, _rows(random))
     if random.random() < 0.7:
         data = (
@@ -146,8 +149,32 @@ def _jsonl(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
 
 def _json(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
     columns = {name: [row.get(name) for row in rows] for row in rows[:1] for name in row}
-    whole: Any = random.choice((rows, rows, rows, columns, {"rows": rows}, [rows], rows[0] if rows else None))
+    by_key = {name: dict(enumerate(cells)) for name, cells in columns.items()}
+    split = {"columns": list(columns), "data": [list(row.values()) for row in rows]}
+    viewer = {"rows": [{"row_idx": n, "row": row, "truncated_cells": []} for n, row in enumerate(rows)]}
+    choice = [{"result": [{"type": "choices", "value": {"choices": [random.choice(LABELS)]}}]}]
+    tasks = [{"data": row, "annotations": choice} for row in rows]
+    plain = (rows, rows, rows, columns, {"rows": rows}, [rows], rows[0] if rows else None)
+    whole: Any = random.choice((*plain, by_key, dict(enumerate(rows)), split, viewer, tasks, {"a": {"b": columns}}))
     return json.dumps(whole, indent=random.choice((None, 1))).encode()
+
+
+def _lines(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
+    form = random.choice(("__label__{1} {0}", "{0}@{1}"))
+    cells = ([*map(_plain, row.values()), "a", "b"] for row in rows)
+    return "\n".join(form.format(*each) for each in cells).encode()
+
+
+def _gz(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
+    return gzip.compress(random.choice((_jsonl, _json, _lines))(random, rows), mtime=0)
+
+
+def _zip(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))) as archive:
+        for name in random.sample(("train.csv", "test.csv", "a/b.json", "pos/1.txt", "neg/1.txt", "x.bin"), 3):
+            archive.writestr(name, random.choice((_jsonl, _json, _lines))(random, rows))
+    return out.getvalue()
 
 
 def _trees(random: random.Random, rows: list[dict[str, Any]]) -> bytes:
@@ -206,4 +233,7 @@ _WRITERS: dict[str, Callable[[random.Random, list[dict[str, Any]]], bytes]] = {
     "xlsx": _xlsx,
     "parquet": _parquet,
     "txt": _trees,
+    "text": _lines,
+    "gz": _gz,
+    "zip": _zip,
 }
