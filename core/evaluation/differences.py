@@ -169,10 +169,9 @@ def find_differences(
     measures |= _compare_words(*_single(first.texts, other.texts, keys), rng) | repeats
     steps = holm([each.p for each, _ in measures.values()])
     for (kind, (each, about)), step in zip(measures.items(), steps, strict=True):
-        more = kind in ("in training", "repeats")
-        large = (each.difference if more else abs(each.difference)) >= LEAST[kind]
-        differs = step.p < ALPHA and large
-        row = {
+        size = each.difference if kind in ("in training", "repeats") else abs(each.difference)
+        differs = step.p < ALPHA and size >= (math.log1p(LEAST[kind]) if kind == "length" else LEAST[kind])
+        row: dict[str, Any] = {
             "name": kind,
             "about": about,
             "training": each.training,
@@ -185,10 +184,9 @@ def find_differences(
             "differs": differs,
         }
         if kind == "length":
-            row |= {key: math.exp(row[key]) for key in ("training", "other")}
+            row |= {"training": math.exp(each.training), "other": math.exp(each.split)}
             row |= {"difference": math.expm1(each.difference)}
             row |= {"interval": [math.expm1(each.low), math.expm1(each.high)]}
-            row["differs"] = differs = step.p < ALPHA and abs(each.difference) >= math.log1p(LEAST[kind])
         found["measures"].append(row)
         if differs:
             found["warnings"].append(_describe(row, name, known, predicted=not learned))
@@ -228,14 +226,14 @@ def _key(text: str) -> str:
 
 
 def _single(first: Sequence[str], other: Sequence[str], keys: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur once in both sides together; of a side that has too few, all.
+    """Return the texts that occur once in both sides together; all, where a side has too few.
 
     A split that was cleaned of training texts has none that are frequent, which are short: that is no other kind of
     text.
     """
     counts, own = Counter(keys), iter(keys)
-    single = [[text for text in side if counts[next(own)] == 1] for side in (first, other)]
-    return tuple(few if len(few) >= FEWEST else side for few, side in zip(single, (first, other), strict=True))
+    one, two = ([text for text in side if counts[next(own)] == 1] for side in (first, other))
+    return (one, two) if min(len(one), len(two)) >= FEWEST else (first, other)
 
 
 def _compare_words(
@@ -246,15 +244,15 @@ def _compare_words(
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
     some = rng.permutation(len(other))[:MOST]
-    sides = [[_words(first[row]) for row in held], [_words(other[row]) for row in some]]
+    sides = [_words(first[row]) for row in held], [_words(other[row]) for row in some]
     known = {word for row in rest for word in _words(first[row])}
-    lengths = [np.log(np.maximum(1, [len(words) for words in side])) for side in sides]
-    found = {"length": (_exchanged(*lengths, rng), "")}
-    unknown = [
+    one, two = (np.log(np.maximum(1, [len(words) for words in side])) for side in sides)
+    found = {"length": (_exchanged(one, two, rng), "")}
+    one, two = (
         np.array([sum(word not in known for word in words) / len(words) for words in side if words]) for side in sides
-    ]
-    if min(map(len, unknown)) >= FEWEST:
-        found["words"] = _exchanged(*unknown, rng), count(len(rest))
+    )
+    if min(len(one), len(two)) >= FEWEST:
+        found["words"] = _exchanged(one, two, rng), count(len(rest))
     return found
 
 

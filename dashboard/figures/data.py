@@ -19,7 +19,11 @@ from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look, class_colours
 
-_MARKS = {"mark_elongation": "drawn-out words marked", "mark_capitals": "capitals marked"}
+_MARKS = {
+    "lookalikes": "look-alikes read as one",
+    "mark_elongation": "drawn-out words marked",
+    "mark_capitals": "capitals marked",
+}
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """Of models side by side: a shape for whom two colours look alike."""
 NAMED = 6
@@ -206,7 +210,7 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
 def as_read_text(card: Mapping[str, Any]) -> str:
     """What the columns of texts that are equal as read mean, with the settings by which they were read."""
     known = card["repeats"]["as_read"]["settings"]
-    marks = [word for name, word in _MARKS.items() if known[name]]
+    marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
     how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}; the same {unit} in the same order"
     return f"As read: texts that the tokenizer cannot tell apart ({how})."
