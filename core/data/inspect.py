@@ -140,8 +140,8 @@ def _look(
     try:
         names = labelled.label_names(path.parent)
         multi = names is not None and names.task == "multi"
-        layout = TAGGED
-        if table.kind != KIND:
+        layout = TAGGED if table.kind == KIND else None
+        if layout is None:
             with refusing(table, path.name):
                 layout = find_layout(
                     table.frame, text, label, separator, pair=pair, multi=multi, columns=columns, file=path.name

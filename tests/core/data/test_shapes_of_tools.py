@@ -45,6 +45,12 @@ def test_a_refusal_says_what_was_seen_and_gives_no_advice_for_another_format(tmp
     assert "CLASS.txt" not in str(error.value)
 
 
+def test_of_a_table_without_labels_no_column_is_named(tmp_path):
+    shape = next(shape for shape in SHAPES if shape.name == "no_labels.json")
+    report = inspect_file(written(shape, tmp_path))
+    assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
+
+
 @pytest.mark.parametrize("shape", FOLDERS, ids=lambda shape: shape.name)
 def test_folders_of_texts_and_of_competitions(tmp_path, shape):
     found = read_folder(written(shape, tmp_path))
