@@ -5,7 +5,15 @@ known by run or data set, version and options, never by a frame.
 """
 
 from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
-from dashboard.data.datasets import dataset, held_dataset, inspect_path, inspect_upload, offered, tokenizer
+from dashboard.data.datasets import (
+    dataset,
+    held_dataset,
+    inspect_path,
+    inspect_upload,
+    offered,
+    removed_rows,
+    tokenizer,
+)
 from dashboard.data.drawings import drawn
 from dashboard.data.embeddings import (
     embedded_splits,
@@ -128,6 +136,7 @@ __all__ = [
     "projection",
     "pushed",
     "reach",
+    "removed_rows",
     "report",
     "runs",
     "runs_with_weights",
