@@ -13,6 +13,7 @@ from dashboard.data.datasets import (
     inspect_upload,
     offered,
     split_differences,
+    removed_rows,
     tokenizer,
 )
 from dashboard.data.drawings import drawn
@@ -138,6 +139,7 @@ __all__ = [
     "projection",
     "pushed",
     "reach",
+    "removed_rows",
     "report",
     "runs",
     "runs_with_weights",

@@ -10,12 +10,14 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from core.config import RunConfig
 from core.data import library
 from core.data.config import DataConfig
 from core.exceptions import NotAvailable
 from core.fingerprint import file_version
 from core.runs.record import RunRecord
 from core.text.config import TextConfig
+from dashboard.data.stored import store
 
 if TYPE_CHECKING:
     from core.data.inspect import FileReport
@@ -77,6 +79,28 @@ def _split_differences(key: tuple[str, ...], split: str, _record: RunRecord) -> 
         return compare(_record, split)
     except NotAvailable:
         return None
+
+
+def removed_rows(config: RunConfig) -> tuple[str, ...]:
+    """Say which rows of validation and test a planned training would leave out, as its parents learned from them.
+
+    Raises:
+        SentiscopeError: as `core.runs.lineage.describe_removed`.
+    """
+    from core.runs.lineage import find_parents
+
+    parents = [store().read(run) for run in find_parents(config)]
+    if not parents:
+        return ()
+    known = tuple((record.run, record.created, record.lineage) for record in parents)
+    return _removed_rows(known, config.data, _folder_version(config.data.name), config)
+
+
+@st.cache_data(max_entries=64, show_spinner="Counting the rows that were learned")
+def _removed_rows(parents: Any, data: DataConfig, version: str, _config: RunConfig) -> tuple[str, ...]:
+    from core.runs.lineage import describe_removed
+
+    return describe_removed(store(), _config)
 
 
 def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:

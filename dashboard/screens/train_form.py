@@ -93,6 +93,7 @@ def train_form() -> None:
     caption(f"{line} {cost}")
     for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records, counts)):
         caption(sentence)
+    _removed_rows(draft.config)
     if draft.recipe.name:
         caption(recipe_text(draft.recipe, draft.settings))
     name = state.draft(state.NAME, "")
@@ -101,6 +102,15 @@ def train_form() -> None:
     defaults = _defaults(draft.along)
     composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
     setting_fields(defaults, command)
+
+
+def _removed_rows(config: RunConfig) -> None:
+    """Say how many rows will not be judged, or that too few would be left, before anybody waits for it."""
+    try:
+        for note in data.removed_rows(config):
+            caption(f"{note[:1].upper()}{note[1:]}.")
+    except SentiscopeError as error:
+        problem("This training would be refused", str(error))
 
 
 def _examples_switch() -> None:

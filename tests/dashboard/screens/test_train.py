@@ -151,6 +151,21 @@ def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opene
     assert fields[f"{state.SETTING}text.min_freq"] == str(own.text.min_freq)
 
 
+def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened, runs, table):
+    app = choose(opened(), training__start="finished")
+    assert "Lineage" not in words(app) and "would be refused" not in words(app), "cut as that run did"
+    told = dict.fromkeys(("Lineage: ", "would be refused"), 0)
+    for split in ("0.8/0.1/0.1", "0.2/0.4/0.4"):
+        app = choose(app, data__seed="1", data__split=split)
+        given = {"training.start": "finished", "data.seed": 1, "data.split": split}
+        checked = verbs.data_check(str(table), given, store=RunStore(runs))
+        notes = [note for note in checked.get("notes", ()) if note.startswith("lineage: ")] or [checked["problem"]]
+        assert all(note[1:] in words(app) for note in notes)
+        for each in told:
+            told[each] += each in words(app)
+    assert sum(told.values()) == 2
+
+
 def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     app = opened(model="vanilla")
