@@ -12,8 +12,8 @@ from dashboard.data.datasets import (
     inspect_path,
     inspect_upload,
     offered,
-    split_differences,
     removed_rows,
+    split_differences,
     tokenizer,
 )
 from dashboard.data.drawings import drawn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pages
 import pytest
 from pages import words as markup
@@ -34,6 +36,14 @@ def hold(monkeypatch, name: str, *told) -> None:
     monkeypatch.setitem(waiting._FOUND, name, held)
 
 
+def wait_until(true) -> None:
+    """Wait for another thread, at most a minute."""
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 @pytest.mark.slow
 def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_waiting.SHORT", 0)
@@ -42,7 +52,9 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
         hold(slow, "parts", "parts", 0.25)
         opened(app)
         known = data.asking(*BENCH).known
-        assert known.running and (known.what, known.share) == ("parts", 0.25)
+        wait_until(lambda: known.what == "parts")
+        app.run()
+        assert known.running and known.share == 0.25
         assert "Silencing one part after the other" in markup(app) and 'aria-valuenow="25"' in markup(app)
         press(app, "bench-stop")
         known._thread.join(5)
