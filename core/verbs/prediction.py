@@ -136,7 +136,7 @@ def _of_file(
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
-        known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
         if to is not None:
             _write(loaded, rows, to, passage, tell)
