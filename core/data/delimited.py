@@ -108,6 +108,12 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         hint = f"; the file seems to use {_spoken(found[0])}" if found else ""
         raise DataError(f"the delimiter {_spoken(wanted)} does not divide its lines into columns{hint}", file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
+    if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
+        raise DataError(
+            f"the header has {count(len(rows[0]))} fields and most rows {count(width)}; put texts that hold the "
+            "delimiter into double quotes, or name another one with data.delimiter",
+            file=file,
+        )
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below

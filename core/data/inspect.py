@@ -157,6 +157,7 @@ def _look(
         rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
+    decisions += [Decision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"]
     if rows is not None and len(rows) < len(table.frame):
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
         decisions.append(Decision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons))

@@ -68,8 +68,8 @@ def predict(
         store: where runs live.
 
     Returns:
-        `run`, `task`, `edit`, of a file also `text` (its column), `notes` (what was guessed of it), `differences` (in
-        what its texts and predicted labels differ from those that the run was tested on,
+        `run`, `task`, `edit`, of a file also `text` (its column), `notes` (where its encoding was guessed),
+        `differences` (in what its texts and predicted labels differ from those that the run was tested on,
         `core.evaluation.differences`) and `predictions`; with `to` in their place `rows` and `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
         not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
@@ -144,7 +144,8 @@ def _of_file(
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
-        known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text, "notes": list(rows.notes)}
+        known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        known |= {"notes": list(rows.notes)} if rows.notes else {}
         sample = FileSample(loaded, file.name)
         if to is not None:
             _write(loaded, rows, to, passage, tell, sample)

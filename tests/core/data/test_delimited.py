@@ -167,3 +167,10 @@ def test_the_header_is_found_below_and_above_what_is_no_data(lines, columns, tol
 def test_a_header_said_to_be_there_is_the_first_row_of_the_file_though_it_is_short():
     parsed = parse("\n".join(["so,odd", *(f"{line}," for line in DATA)]), ",", "yes")
     assert (parsed.columns, len(parsed.rows)) == (("so", "odd", "column 2"), 40)
+
+
+def test_a_header_narrower_than_the_rows_is_refused_where_nothing_explains_it():
+    lines = ["text,label", *(f"so good, so fine,{n % 2}" for n in range(40))]
+    with pytest.raises(DataError, match="the header has 2 fields and most rows 3; put texts that hold the delimiter"):
+        parse("\n".join(lines))
+    assert len(parse("\n".join(lines), header="no").rows) == 40

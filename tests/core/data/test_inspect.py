@@ -183,6 +183,8 @@ def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
 def test_labels_are_compared_as_a_reader_sees_them(tmp_path, values, classes, told):
     report = inspect_file(table(tmp_path / "a.csv", label=values * 10))
     assert report.classes == classes and found(report) == {"small": ("warning", 40), **told}
+    merged = [each.proof for each in report.decisions if (each.what, each.chosen) == ("labels", "merged")]
+    assert bool(merged) == ("labels-merged" in told)
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,9 @@ def test_changed_data_are_not_taken_for_those_of_the_run(store, pair, table):
     rows.to_csv(table, index=False)
     assert "not kept with this run" in read_predictions(path(store, without))["text"][0]
     assert "have changed since it was trained" in lacks_texts(store.path(without), store.read(without))
+
+
+def test_a_run_keeps_how_its_file_was_read_and_no_line_of_it_without_texts(store, pair):
+    with_texts, without = (store.read(run).data_decisions for run in pair)
+    assert [each.what for each in without] == [each.what for each in with_texts] != []
+    assert all(each.proof for each in with_texts) and not any(each.proof for each in without)
