@@ -60,7 +60,7 @@ def test_a_table_is_read_by_pairs_and_keeps_both_columns(store, tmp_path):
     with file.open("w", newline="") as out:
         csv.writer(out).writerows([("id", "question1", "question2"), *rows])
     assert verbs.predict("both", file=file, to=to, store=store)["rows"] == 5
-    with to.open(newline="") as read:
+    with to.open(newline="", encoding="utf-8-sig") as read:
         written = list(csv.DictReader(read))
     said = verbs.predict("both", [sentiscope.pair(first, second) for _, first, second in rows], store=store)
     assert [row["predicted"] for row in written] == [each["label"] for each in said["predictions"]]

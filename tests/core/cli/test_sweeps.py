@@ -71,7 +71,7 @@ def test_a_sweep_trains_all_its_runs_and_gives_their_table(done, place):
 
 
 def test_the_table_goes_to_a_file(done, place):
-    lines = list(csv.DictReader((place / "table.csv").open()))
+    lines = list(csv.DictReader((place / "table.csv").open(encoding="utf-8-sig")))
     assert [line["cell"] for line in lines] == ["vanilla", "ndt-01-n2"] and float(lines[0]["accuracy mean"]) > 0
 
 

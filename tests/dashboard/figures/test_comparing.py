@@ -192,7 +192,7 @@ def test_runs_against_others_are_exported_with_their_numbers(store, tmp_path):
     assert {"compare-pairs.csv", "compare-where.csv", "compare-models.html"} <= {
         each["file"].rpartition("/")[2] for each in made["files"]
     }
-    header, first, *_ = (tmp_path / "compare-pairs.csv").read_text().splitlines()
+    header, first, *_ = (tmp_path / "compare-pairs.csv").read_text(encoding="utf-8-sig").splitlines()
     assert {"first", "second", "p_holm", "verdict"} <= set(header.split(",")) and first.startswith("good,poor")
 
 
