@@ -95,7 +95,9 @@ def read_table(path: Path, **settings: Unpack[TableSettings]) -> RawTable:
         table = _unpacked(unpack_zip(data, path.name, settings.get("sheet", "")), path.name, settings)
     else:
         table = _table(data, path.name, settings)
-    return dataclasses.replace(table, decisions=(*describe_sheet(table.sheet, table.sheets), *table.decisions))
+    return dataclasses.replace(
+        table, decisions=(*describe_sheet(table.sheet, table.sheets, table.frame), *table.decisions)
+    )
 
 
 def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:

@@ -89,10 +89,13 @@ def find_left_out(head: Head) -> list[Finding]:
     return found
 
 
-def describe_sheet(sheet: str, sheets: Sequence[str]) -> list[Decision]:
-    """Return which table of a file with several was taken."""
+def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[Decision]:
+    """Return which table of a file with several was read; empty: it has one."""
     others = tuple(each for each in sheets if each != sheet)
-    return [Decision("sheet", sheet, others[:MOST], "data.sheet", shown(", ".join(sheets), 100))] if others else []
+    if not others:
+        return []
+    proof = " | ".join(map(str, [*frame.columns, *frame.head(1).to_numpy().ravel()]))
+    return [Decision("sheet", sheet, others[:MOST], "data.sheet", shown(proof, 100))]
 
 
 def describe_columns(

@@ -39,7 +39,7 @@ CHOICES: dict[str, dict[str, str]] = {
     "data.separator": {value: name for name, value in SEPARATORS.items()},
 }
 """Values of a setting by the words of its list; other lists offer the values themselves."""
-OF_TEXT = ("encoding", "delimiter", "header", "quoting")
+OF_TEXT = ("encoding", "delimiter", "header", "quoting", "sheet")
 """Settings that say how the text of a file becomes cells."""
 MOST_OFFERED = 3
 """Alternatives of a decision that have a button."""
@@ -190,6 +190,21 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     )
 
 
+def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
+    """Which table of the file is read, where it has several; empty: the one that was found."""
+    if len(first.sheets) < 2:
+        return ""
+    chosen = place.selectbox(
+        "Sheet",
+        first.sheets,
+        index=_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
+        key=f"sheet-{key}",
+        width=150,
+        help="Which table is read: a sheet of a workbook, a list of a JSON file, a file of an archive",
+    )
+    return "" if chosen in (None, first.sheet) else chosen
+
+
 def _show_decisions(report: FileReport, key: str, asked: DataConfig) -> None:
     """Show what was decided about the file, the guesses first, each with a button for every alternative."""
     offered = [(each, buttons) for each in report.decisions if (buttons := _alternatives(each, report))]
@@ -226,21 +241,6 @@ def _show_decision(decision: Decision, buttons: list[str], key: str, asked: Data
 def _of_columns(key: str, asked: DataConfig) -> str:
     """Return the key of the lists of columns: another reading of the text has other columns."""
     return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}-{asked.sheet}"
-
-
-def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
-    """Which table of the file is read, where it has several; empty: the one that was found."""
-    if len(first.sheets) < 2:
-        return ""
-    chosen = place.selectbox(
-        "Sheet",
-        first.sheets,
-        index=first.sheets.index(first.sheet) if first.sheet in first.sheets else 0,
-        key=f"sheet-{key}",
-        width=150,
-        help="Which table is read: a sheet of a workbook, a list of a JSON file, a file of an archive",
-    )
-    return "" if chosen in (None, first.sheet) else chosen
 
 
 def _columns(

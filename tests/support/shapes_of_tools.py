@@ -44,6 +44,7 @@ class Shape:
     write: Callable[[Path], None]
     text: str = "text"
     label: str = "label"
+    task: str = "single"
     classes: dict[str, int] = field(default_factory=lambda: {"bad": ROWS // 2, "good": ROWS // 2})
     found: dict[str, int] = field(default_factory=dict)
     """Kind of a finding → its number, of all but those that every small file has."""
@@ -263,6 +264,29 @@ SHAPES = (
         as_lines([{"id": n, "text": row["text"], "label": [row["label"]]} for n, row in enumerate(objects())]),
     ),
     Shape("prodigy.jsonl", as_lines(_ACCEPTED), label="accept", classes=_WITHOUT_SIX, found={"not-accepted": 6}),
+    Shape(
+        "studio.csv",
+        as_text(
+            "\n".join(
+                ["id,text,sentiment"]
+                + [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
+                + [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
+            )
+        ),
+        label="sentiment",
+        task="multi",
+        classes={"calm": 25, "joy": 25},
+    ),
+    Shape(
+        "lists_of_one.parquet",
+        lambda path: pq.write_table(pa.table({"text": texts(), "label": [[e] for e in labels()]}), path),
+    ),
+    Shape(
+        "label_objects.parquet",
+        lambda path: pq.write_table(
+            pa.table({"text": texts(), "label": [{"name": e, "id": 1} for e in labels()]}), path
+        ),
+    ),
     Shape(
         "fasttext.txt",
         as_text("\n".join(f"__label__{row['label']} {row['text']}" for row in objects())),

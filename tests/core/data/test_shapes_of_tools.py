@@ -32,7 +32,8 @@ def written(shape, folder):
 def test_every_shape_is_read_as_a_person_sees_it(tmp_path, shape):
     file = read_file(written(shape, tmp_path))
     report = file.report
-    assert (report.text, report.label, report.classes) == (shape.text, shape.label, shape.classes)
+    assert (report.text, report.label, report.task) == (shape.text, shape.label, shape.task)
+    assert report.classes == shape.classes
     assert {each.kind: each.count for each in report.findings if each.kind not in OF_ALL} == shape.found
     assert not [text for text in file.rows["text"] if "__label__" in text or "@" in text]
 
