@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,12 @@ from core.evaluation.differences import Side, dataset_side, find_differences, in
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
-from core.runs.load import LoadedRun
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.seen import trained_on
+
+if TYPE_CHECKING:
+    from core.runs.load import LoadedRun
 
 VERSION = 1
 """Raised whenever the same data would give others."""
@@ -27,8 +29,13 @@ SAMPLED = 2000
 """Rows of a file to predict that are compared, at most."""
 
 
-def split_differences(record: RunRecord, split: str) -> dict[str, Any] | None:
+def split_differences(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
     """Compare a split of the data of a run with training, once for each data set; None: there is nothing to compare.
+
+    Args:
+        record: of the run.
+        split: any but train.
+        dataset: its data set; None: it is read where nobody has compared it before.
 
     Raises:
         NotAvailable: the data are not here, and nobody has compared them.
@@ -37,10 +44,10 @@ def split_differences(record: RunRecord, split: str) -> dict[str, Any] | None:
         return None
 
     def compare() -> dict[str, Any]:
-        dataset = trained_on(record)
-        if split not in dataset.splits:
+        data = dataset or trained_on(record)
+        if split not in data.splits:
             raise NotAvailable(f"the data set has no split '{split}'")
-        return find_differences(dataset_side(dataset, TRAIN), dataset_side(dataset, split), dataset.classes, name=split)
+        return find_differences(dataset_side(data, TRAIN), dataset_side(data, split), data.classes, name=split)
 
     return _kept(record, {"split": split}, compare)
 

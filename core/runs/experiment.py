@@ -38,6 +38,7 @@ from core.models.trace import Batch
 from core.runs import queue, tagged, taught
 from core.runs.bodies import published
 from core.runs.borrowed import begun, told, unchanged
+from core.runs.differences import split_differences
 from core.runs.lineage import describe_unknown, find_parents, inherit_lineage
 from core.runs.load import read_mixed_in
 from core.runs.memory import check_fits, free_memory
@@ -100,6 +101,8 @@ class Experiment(Events):
             self._add_results(yardstick=yardstick(dataset))
         except NotAvailable as error:
             self._add_results(yardstick={"left_out": str(error)})
+        for split in {VALIDATION, TEST} & set(dataset.splits):  # while the data are in memory: Performance tells them
+            split_differences(self.record, split, dataset)
         # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
         (self.folder / taught.FILE).unlink(missing_ok=True)

@@ -32,6 +32,16 @@ def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, met
     assert agrees(sum(p < 0.05 for p in ps), count, 0.04)
 
 
+@pytest.mark.parametrize("rows", [26, 45])
+def test_with_few_rows_that_differ_the_interval_of_an_f1_difference_leaves_chance_out_in_5_percent(studies, rows):
+    """From the ten rows on that an interval needs."""
+    random, count = np.random.default_rng(rows), studies(2000)
+    pairs = (both(*models(random, rows)) for _ in range(count))
+    found = [compare({(0, -1): pair}, Draws(METRICS["f1_macro"], 200, seed)) for seed, pair in enumerate(pairs)]
+    measured = [each for each in found if each.measured]
+    assert agrees(sum(not each.low <= 0 <= each.high for each in measured), len(measured), 0.035)
+
+
 def with_scales(random, rows, *scales):
     """Models that know exactly how sure they may be, and then scale their logits."""
     labels = random.integers(0, CLASSES, rows)

@@ -29,7 +29,9 @@ def test_what_a_departure_says_is_so():
             if each.instead:
                 assert each.paper, (name, each)
                 changed = flat(compose(name, {each.setting: each.instead}))
-                assert [key for key in own if own[key] != changed[key]] == [each.setting], (name, each)
+                # What reads as something was released does so with look-alikes as they are, too.
+                other = [key for key in own if own[key] != changed[key] and key != "text.lookalikes"]
+                assert other == [each.setting], (name, each)
         said = [each.what for each in preset.departures]
         assert len(said) == len(set(said)), name
 

@@ -82,3 +82,15 @@ def test_predict_says_how_a_file_differs(tmp_path):
     written = verbs.predict(RUN, file=file, to=tmp_path / "said.csv", store=STORE)
     assert listed["differences"]["warnings"] == written["differences"]["warnings"] != []
     assert "strange.txt has longer texts" in " ".join(listed["differences"]["warnings"])
+
+
+@pytest.mark.slow
+def test_a_training_keeps_the_comparison_of_its_splits(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    path, store = tmp_path / "own.csv", RunStore(tmp_path / "runs")
+    rows = [f"{word} film number {n},{label}" for word, label in (("good", "yes"), ("dull", "no")) for n in range(150)]
+    path.write_text("text,label\n" + "\n".join(rows) + "\n")
+    verbs.train(str(path), "tfidf-logreg", name="own", store=store)
+    path.unlink()
+    found = differences.split_differences(store.read("own"), "test")
+    assert found["n"] == {"training": 240, "other": 30} and found["warnings"] == []
