@@ -143,8 +143,8 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
             )
             shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
             caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
-    caption(_found(report))
     _show_decisions(report, key, asked)
+    caption(_found(report))
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
     )
