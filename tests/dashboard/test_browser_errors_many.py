@@ -147,6 +147,7 @@ def test_the_list_grows_when_it_is_scrolled_and_the_bar_says_where_the_keys_are(
     opened(page, f"{address}/errors?run=many&select=wrong")  # the bar says which sentence the keys are at
     for place in range(2, 5):
         page.keyboard.press("j")
+        expect(page.locator(".reader .top b").first).to_have_text(f"{place} of 125")
         expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{place} / 125")
     page.locator(".st-key-selected-Next button").click()
     expect(page.locator(".reader .top b").first).to_have_text("5 of 125")
