@@ -253,7 +253,7 @@ def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -
 
 
 def _as_released(tree: Mapping[str, Any]) -> bool:
-    """Whether texts are read as published code or a published tokenizer reads them."""
+    """Return whether texts are read as published code or a published tokenizer reads them."""
     text, model = tree["text"], tree["model"]
     return (
         text["normaliser"] == "tweet-clean-as-released"

@@ -55,7 +55,7 @@ def _show_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _show_cut(predictions: list[dict[str, Any]]) -> None:
-    """Before the answers: which of them rest on the beginning of a text."""
+    """Say which answers rest on the beginning of their text only."""
     if found := [each for each in predictions if each["cut"]]:
         rows = ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
         many = f"{plural(len(found), 'text')} of {count(len(predictions))}"

@@ -28,7 +28,7 @@ Note = Callable[..., None]
 
 
 def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
-    """Rows of a tool's export as a table has them; rows of no tool that is known stay.
+    """Turn a tool's export into the rows of a table; return rows of an unknown tool unchanged.
 
     Args:
         rows: Objects of a file.
@@ -89,7 +89,7 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
 
 
 def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
-    """Rows with a choice in place of a list, for questions that were always answered with one."""
+    """Replace lists by their one choice where every row has exactly one."""
     for name in questions:
         if all(isinstance(row.get(name, [0]), list) and len(row.get(name, [0])) == 1 for row in rows):
             rows = [{**row, name: row[name][0]} if name in row else row for row in rows]
@@ -97,7 +97,7 @@ def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
 
 
 def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
-    """The labels of one annotation by the name of the question."""
+    """Return the labels of one annotation by the name of the question."""
     found: Row = {}
     for result in annotation.get("result") or ():
         kind, value = (result.get("type"), result.get("value")) if isinstance(result, dict) else (None, None)
@@ -133,7 +133,7 @@ def _prodigy(rows: list[Row], note: Note) -> list[Row]:
 
 
 def _refuse_spans(rows: list[Row], file: str) -> None:
-    """Labels such as `[0, 5, "PLACE"]` are of a part of a text."""
+    """Refuse labels of parts of a text, such as `[0, 5, "PLACE"]`."""
     for key in dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row if key.casefold() in LABEL_NAMES):
         for number, row in enumerate(rows, 1):
             value = row.get(key)

@@ -1,4 +1,4 @@
-"""A packed file and what is in it: gzip, and a zip archive of tables, unpacked no further than the limits allow."""
+"""Unpack gzip files, and zip archives of tables, within the limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Unpacked:
 
 
 def is_archive(data: bytes, file: str) -> bool:
-    """Whether a zip file is no workbook; of a damaged one its name decides."""
+    """Return whether a zip file is an archive rather than a workbook; if it is damaged, its name decides."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _WORKBOOK not in archive.namelist()
@@ -102,7 +102,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
-    """All that a stream unpacks to.
+    """Read all that a stream unpacks to.
 
     Raises:
         DataError: it is more than allowed; says how to cut the file.
@@ -123,7 +123,7 @@ def _hidden(name: str) -> bool:
 
 
 def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
-    """The members that are tables, those to be read first in front."""
+    """Return the members that are tables, in the order of preference."""
     if not members:
         raise DataError("the archive is empty", file=file)
     names = [PurePosixPath(each.filename) for each in members]
@@ -148,7 +148,7 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
 
 
 def _order(name: PurePosixPath) -> tuple[int, int]:
-    """Tables of training first, samples of submissions last."""
+    """Sort training tables first and sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
     return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST))
 

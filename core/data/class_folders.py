@@ -44,7 +44,7 @@ class ClassFolders:
 
 
 def find(folder: Path) -> ClassFolders | None:
-    """Find the folders of classes in a folder; None if there are not at least two of them."""
+    """Find the class folders in a folder; return None if it has fewer than two."""
     inside = _folders(folder)
     if len(inside) == 1 and not _texts(inside[0]) and all(path.stem.casefold() in _PAPERS for path in _files(folder)):
         return find(inside[0])  # what an archive was unpacked to
@@ -120,7 +120,7 @@ def _said(found: ClassFolders) -> str:
 
 
 def _encoding(texts: list[bytes], file: str) -> str:
-    """UTF-8 where all files are, else what those that are not seem to be."""
+    """Find the encoding of all files: UTF-8, or what the files that are not UTF-8 seem to be in."""
     strange = []
     for data in texts:
         try:
@@ -131,7 +131,7 @@ def _encoding(texts: list[bytes], file: str) -> str:
 
 
 def _split(name: str) -> str:
-    """The split that a folder is named after; empty: none."""
+    """Return the split that a folder is named after; empty: none."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
     return next((split for split, names in _SPLITS.items() if last in names), "")
 
@@ -141,7 +141,7 @@ def _aside(folder: Path) -> bool:
 
 
 def _classes(folder: Path) -> dict[str, Path]:
-    """Class → its folder, of all folders that hold texts."""
+    """Return the folder of each class, of all folders that hold texts."""
     found = [path for path in _folders(folder) if not _aside(path) and _texts(path)]
     if len(found) > _MOST_CLASSES:
         raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=str(folder))
@@ -162,7 +162,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _texts(folder: Path) -> bool:
-    """Whether a folder holds nothing but files of which each is a text."""
+    """Return whether every file of a folder is a text."""
     files = [path for path, _ in zip(_files(folder), range(_PEEKED), strict=False)]
     return bool(files) and all(_PLAIN.fullmatch(path.suffix) for path in files)
 

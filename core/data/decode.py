@@ -92,7 +92,7 @@ def decode_line(line: bytes, encoding: str) -> str:
 
 
 def find_garbled(text: str) -> tuple[int, str, str]:
-    """Count places that look like UTF-8 read as another encoding; the first, as it stands and as it was meant."""
+    """Find UTF-8 that was read as another encoding: how often, the first place, and what it meant."""
     runs = Counter(_RUN.findall(text[:1_000_000]))
     found = [(run, meant, places) for run, places in runs.items() if (meant := _meant(run))]
     if not found:
@@ -168,7 +168,7 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def _legacy(data: bytes, file: str) -> Decoded:
-    """Read bytes that are not UTF-8, or not all of them."""
+    """Decode bytes of which some are not UTF-8."""
     # Own: of 54 files (24 languages, 60 rows) charset-normalizer 3.5 read 43 right, this all; of 20 rows 36 and 54.
     _refuse_binary(data[:1_000_000].decode("latin-1"), file)
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
@@ -193,7 +193,7 @@ def _legacy(data: bytes, file: str) -> Decoded:
 
 
 def _is_legacy(line: bytes) -> bool:
-    """Whether a line is in another encoding than UTF-8, rather than UTF-8 with a few broken characters."""
+    """Return whether a line is in another encoding, rather than UTF-8 with a few broken characters."""
     try:
         line.decode()
     except UnicodeDecodeError:
@@ -205,7 +205,7 @@ def _is_legacy(line: bytes) -> bool:
 
 
 def _reads_better_as_utf8(lines: list[bytes], encoding: str) -> bool:
-    """Whether the lines that can be UTF-8 are likelier to be it than to be in the encoding of the others."""
+    """Return whether the lines that can be UTF-8 are likelier UTF-8 than in the encoding of the others."""
     good = islice((line for line in lines if not _is_legacy(line)), _LINES)
     sample = b"\n".join(lines_beyond_ascii(b"".join(good)))
     if not sample:

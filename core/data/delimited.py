@@ -156,7 +156,7 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
 
 
 def _repeats(row: list[str], head: Head) -> bool:
-    """Whether a row is the header again, as where files were joined."""
+    """Return whether a row repeats the header, as where files were joined."""
     return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
@@ -201,7 +201,7 @@ def _of_header(sample: str) -> list[str]:
 
 
 def _is_blank_separated(sample: str) -> bool:
-    """Whether quoted cells stand with blanks between them, as R writes them; its header may lack one."""
+    """Return whether blanks divide quoted cells, as R writes them; the header may lack one cell."""
     if not re.match('"[^"\r\n]*" "', sample):
         return False
     try:
@@ -260,7 +260,7 @@ def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple
 
 
 def _is_stray(cell: str) -> bool:
-    """Whether a cell still has quotes around it, or an escaped one inside."""
+    """Return whether a cell still has quotes around it, or an escaped one inside."""
     cell = cell.strip()
     return (len(cell) > 1 and _ENCLOSED.get(cell[0]) == cell[-1]) or '\\"' in cell
 

@@ -91,7 +91,7 @@ def score_any(text: str) -> float:
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:
-    """Return distinct lines that hold a byte above 127, from the beginning, `most` bytes of them."""
+    """Return distinct lines with a byte above 127, from the beginning, up to `most` bytes."""
     found: dict[bytes, None] = {}
     size = 0
     for line in data.splitlines():
@@ -120,7 +120,7 @@ class _Language:
 
 @functools.cache
 def _languages() -> dict[str, list[_Language]]:
-    """Encoding → the languages that are written in it."""
+    """Read the languages by the encodings that they are written in."""
     rows = resources.files("core.data").joinpath("languages.tsv").read_text("utf-8").splitlines()[1:]
     found: dict[str, list[_Language]] = {}
     for name, encodings, text in (row.split("\t") for row in rows):
@@ -136,7 +136,7 @@ _FREQUENT = 0.8
 
 
 def _ranked(name: str, characters: str) -> _Language:
-    """Frequent characters by rank, as Zipf has them."""
+    """Model a language by the rank of its frequent characters (Zipf's law)."""
     unique = list(dict.fromkeys(characters))
     weights = [1 / (rank + 20) for rank in range(len(unique))]
     total = sum(weights) / _FREQUENT
@@ -145,7 +145,7 @@ def _ranked(name: str, characters: str) -> _Language:
 
 
 def _learned(name: str, text: str) -> _Language:
-    """Letters and pairs of letters as a few sentences have them."""
+    """Model a language by the letters and pairs of letters of a few sentences."""
     lowered = "".join(each if _is_letter(each) else " " for each in text.lower())
     singles, pairs = Counter(lowered), Counter(itertools.pairwise(lowered))
     total = singles.total()
@@ -191,7 +191,7 @@ def _probability(before: str, here: str, model: _Language) -> float:
 
 
 def _end(before: str, here: str, model: _Language) -> float:
-    """How likely a word ends with this letter, compared with any; a digit seldom follows one."""
+    """Rate a word that ends with this letter, against other letters; a digit seldom follows one."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)
@@ -208,7 +208,7 @@ def _sign(here: str, before: str) -> float:
 
 
 def _unknown(here: str, model: _Language) -> float:
-    """A letter that the sentences lack: of the same script it is rare, of another it is strange."""
+    """Rate a letter that the sentences lack: rare if of the same script, else strange."""
     script = _script(here)
     if here <= "\x7f":
         return _ASCII - 2.0 if model.script == "LATIN" else -8.0
@@ -223,7 +223,7 @@ def _unknown(here: str, model: _Language) -> float:
 
 @functools.lru_cache(1 << 16)
 def _usual(here: str, language: str) -> bool:
-    """Whether the character is in the small set that the language's first standard has."""
+    """Return whether the language's first standard has the character among its common ones."""
     standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
     encoded = here.encode(standard, "ignore")
     if not encoded:
@@ -233,7 +233,7 @@ def _usual(here: str, language: str) -> bool:
 
 
 def _case(before: str, here: str) -> float:
-    """Capitals begin words, or follow capitals."""
+    """Rate a capital: it begins a word, or follows another one."""
     if here == here.lower() and here == here.upper():
         return 0.0
     upper = here != here.lower()

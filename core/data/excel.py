@@ -106,7 +106,7 @@ def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
 
 
 def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
-    """The sheet that is read, and which others there are."""
+    """Return the sheet that is read, and the others."""
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
@@ -131,7 +131,7 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
 
 
 def _filled(sheet: Any) -> tuple[int, int]:
-    """Rows that hold anything among the first ones of a sheet, and the most cells filled in two of them."""
+    """Count the filled rows at the top of a sheet, and the most cells that two of them fill."""
     sheet.reset_dimensions()
     counts = [
         sum(cell is not None for cell in cells)
@@ -165,7 +165,7 @@ class _Part(NamedTuple):
 
 
 def _downwards(area: str) -> list[tuple[int, int, int]]:
-    """The part of merged cells that is one column of several rows."""
+    """Return the part of merged cells that is one column of several rows."""
     from openpyxl.utils.cell import range_boundaries
 
     try:
@@ -217,7 +217,7 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
 
 
 def _rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
-    """Rows of the sheet by their number, without empty cells at their end; empty rows are left out."""
+    """Return the rows of a sheet by number, without empty rows and empty cells at their end."""
     allowed = limits.current()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
     rows: dict[int, list[Any]] = {}
@@ -271,7 +271,7 @@ class _Merging:
 
 
 def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
-    """That cells of some columns were filled, or are missing."""
+    """Tell that cells of some columns were filled, or are missing."""
     from openpyxl.utils.cell import get_column_letter
 
     number = sum(cells.values())

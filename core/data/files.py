@@ -65,7 +65,7 @@ class RawTable:
 
 
 class TableSettings(TypedDict, total=False):
-    """How a file is made a table; what is empty or left out is found by inspection."""
+    """Settings by which a file becomes a table; those left out or empty are found by inspection."""
 
     delimiter: str
     """Of the fields of a text file; `tab`, or `conll`: a word and its tag a line."""
@@ -142,7 +142,7 @@ def refusing(table: RawTable, file: str) -> Iterator[None]:
 
 
 def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
-    """The table in a packed file; a sheet that names it is none of the table's own."""
+    """Read the table in a packed file; `sheet` then names the member, no sheet of a workbook in it."""
     inside = f"{file}: {packed.name}" if packed.part else file
     if packed.data.startswith((GZIP, ZIP)) and (packed.data.startswith(GZIP) or is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shown(packed.name)}`); unpack it first", file=file)
@@ -172,7 +172,7 @@ def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
 
 
 def _lost_formulas(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """That formulas have no values.
+    """Tell which columns have formulas without a value.
 
     Raises:
         DataError: a column that is by its name the text or the label has nothing else.

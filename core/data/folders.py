@@ -114,7 +114,7 @@ def read_folder(
 
 
 def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[Decision, ...]:
-    """What was decided about a file of a folder and its columns, which may have been named."""
+    """Return what was decided about a file of a folder; `text` and `label` may name its columns."""
     if layout is TAGGED:
         return table.decisions
     of_columns, _ = describe_columns(table.frame, describe(table.frame), layout, text, label)
@@ -122,7 +122,7 @@ def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[
 
 
 def lacks_labels(table: RawTable, layout: Layout) -> bool:
-    """Whether a table has the texts of a layout, none of its labels, and no other column that is called a label."""
+    """Return whether a table has the text column of a layout and no label column of any name."""
     names = set(map(str, table.frame.columns))
     others = {name.strip().casefold() for name in names}
     return table.header and layout.text in names and not names & set(layout.labels) and not others & set(LABEL_NAMES)

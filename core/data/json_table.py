@@ -61,7 +61,7 @@ class JsonTable:
 
 @dataclass
 class _Reading:
-    """What is found on the way to the rows."""
+    """Findings of a file, and how deep the search for rows is."""
 
     file: str
     part: str
@@ -126,17 +126,17 @@ def decode_json(text: str, file: str) -> Any:
 
 
 def has_text(row: Row) -> bool:
-    """Whether an object has a text under a usual name."""
+    """Return whether an object has a text under a usual name."""
     return any(_plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items())
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
-    """Whether an object under this key, with keys inside, holds columns of the table rather than one cell."""
+    """Return whether the object under this key holds columns of the table rather than one cell."""
     return key in _WRAPPERS or any(_plain(name) in KNOWN_NAMES for name in inside)
 
 
 def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
-    """The one value of the file, or its rows, as a tuple of one; None: it is no JSON."""
+    """Return the one value of the file, or its rows, as a tuple of one; None: it is no JSON."""
     try:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:
@@ -163,7 +163,7 @@ def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
 
 
 def _lines(text: str, reading: _Reading) -> list[Any] | None:
-    """The value of each line; None if the first line is none."""
+    """Parse each line as a value; return None if the first line is none."""
     rows: list[Any] = []
     decode: Callable[[str, str], Any] = decode_json
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
@@ -182,7 +182,7 @@ def _lines(text: str, reading: _Reading) -> list[Any] | None:
 
 
 def _python_dictionary(line: str, file: str) -> Any:
-    """A dictionary as Python prints it: literals only, nothing is run."""
+    """Parse a dictionary as Python prints it: literals only, nothing is run."""
     try:
         if len(line) > _LONGEST_LITERAL:
             raise ValueError
@@ -192,7 +192,7 @@ def _python_dictionary(line: str, file: str) -> Any:
 
 
 def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
-    """Objects over several lines each, with nothing between them; None if the first one is none."""
+    """Parse objects over several lines each; return None if the first one is none."""
     if not text.lstrip().startswith("{"):
         return None
     decoder, place, rows = json.JSONDecoder(), 0, list[Any]()
@@ -211,7 +211,7 @@ def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
 
 
 def _rows(whole: Any, reading: _Reading) -> Any:
-    """The rows inside one value."""
+    """Find the rows inside one value."""
     for _ in range(_DEEPEST):
         if not isinstance(whole, dict):
             return whole
@@ -227,7 +227,7 @@ def _rows(whole: Any, reading: _Reading) -> Any:
 
 
 def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
-    """`{"columns": […], "data": [[…]]}`, as pandas writes it."""
+    """Read `{"columns": […], "data": [[…]]}`, as pandas writes it."""
     names, rows = whole.get("columns"), whole.get("data")
     if not (isinstance(names, list) and isinstance(rows, list) and rows and isinstance(rows[0], list)):
         return None
@@ -238,7 +238,7 @@ def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
-    """`{"text": […], "label": […]}`: columns as lists."""
+    """Read columns as lists: `{"text": […], "label": […]}`."""
     if not whole or not all(isinstance(each, list) for each in whole.values()):
         return None
     if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
@@ -251,7 +251,7 @@ def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
-    """`{"text": {"0": …}, "label": {"0": …}}`, or `{"0": {"text": …, "label": …}}`: columns, or rows, by key."""
+    """Read columns, or rows, by key: `{"text": {"0": …}}`, or `{"0": {"text": …}}`."""
     if not whole or not all(isinstance(each, dict) and each for each in whole.values()):
         return None
     first = next(iter(whole.values()))
@@ -267,7 +267,7 @@ def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
-    """The list of objects that was asked for, else the longest one of those whose objects have a text."""
+    """Choose the list of objects that was asked for, else the longest one whose objects have a text."""
     found = dict(_lists_of_objects(whole, reading.where))
     if not found:
         return None
@@ -286,7 +286,7 @@ def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
 
 
 def _has_columns(row: Row) -> bool:
-    """Whether an object has a text under a usual name, or one level deeper."""
+    """Return whether an object has a text under a usual name, or one level deeper."""
     return has_text(row) or any(isinstance(value, dict) and has_text(value) for value in row.values())
 
 
@@ -304,7 +304,7 @@ def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[
 
 
 def _objects(rows: Any, reading: _Reading) -> list[Row]:
-    """Rows that are objects; of lists the first one may name the columns."""
+    """Turn rows into objects; the first of several lists may name the columns."""
     file = reading.file
     if not isinstance(rows, list):
         raise DataError(f"{_spoken(rows)} is no table of texts and labels", file=file)
@@ -333,7 +333,7 @@ def _from_lists(rows: list[list[Any]], reading: _Reading) -> list[Row]:
 
 
 def _spoken(value: Any) -> str:
-    """What a value is, in words."""
+    """Say what a value is."""
     if isinstance(value, str):
         return "a string"
     if isinstance(value, (int, float)):
@@ -342,7 +342,7 @@ def _spoken(value: Any) -> str:
 
 
 def _said(key: object) -> str:
-    """A key as a message quotes it."""
+    """Quote a key for a message."""
     return shown(without_surrogates(str(key)))
 
 
@@ -351,7 +351,7 @@ def _plain(key: str) -> str:
 
 
 def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
-    """All keys of the rows, and the keys one level deeper of those that hold nothing but objects."""
+    """Return all keys of the rows, and one level deeper those of keys that hold only objects."""
     inner: dict[str, dict[str, None]] = {
         key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
     }
@@ -370,7 +370,7 @@ def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
 
 
 def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
-    """Rows with the columns that stood one level deeper: the `text` of `{"review": {"text": …}, "label": …}`."""
+    """Lift columns that stand one level deeper: the `text` of `{"review": {"text": …}, "label": …}`."""
     keys, wide = _inside(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
@@ -394,7 +394,7 @@ def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
 
 
 def _label_key(key: str, rows: list[Row]) -> str:
-    """The key that holds the words of a label object such as `{"name": "positive", "id": 1}`; empty: none."""
+    """Return the key with the name in a label object such as `{"name": "positive", "id": 1}`; empty: none."""
     if _plain(key) not in LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]
@@ -412,7 +412,7 @@ def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
 
 
 def _frame(rows: list[Row], file: str) -> pd.DataFrame:
-    """A table of objects: their keys are the columns, in the order in which they come."""
+    """Make a table of objects: their keys are the columns, in the order in which they come."""
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         keys.update(dict.fromkeys(row))

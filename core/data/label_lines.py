@@ -73,7 +73,7 @@ def read_label_lines(text: str, file: str) -> LabelLines | None:
 
 
 def _ends_with_label(lines: list[str]) -> bool:
-    """Whether nearly all lines end with an at sign and one of a few names, each of which several lines have."""
+    """Return whether nearly all lines end with an at sign and one of a few labels."""
     found = [match[2] for line in lines if (match := _AT_END.fullmatch(line))]
     counts = Counter(found)
     return (

@@ -301,7 +301,7 @@ def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Seri
 
 
 def _as_seen(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
-    """Labels as a reader sees them (`clean_label`), and how many ways of writing became one."""
+    """Clean labels (`clean_label`); return them, and how many spellings became one."""
     written = labels.dropna().unique()
     seen = {word: clean_label(word) for word in written}
     of: dict[str, list[str]] = {}

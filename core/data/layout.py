@@ -252,7 +252,7 @@ def _is_object(cell: Any) -> bool:
 
 
 def _loaded(cell: Any) -> dict[str, Any]:
-    """An object, or one in words; empty where the words are none."""
+    """Return an object, parsed where it is written in words; empty: it is none."""
     if isinstance(cell, dict):
         return cell
     try:
@@ -263,7 +263,7 @@ def _loaded(cell: Any) -> dict[str, Any]:
 
 
 def _choices(cell: Any) -> list[Any] | None:
-    """The labels in an object such as `{"choices": ["calm", "joy"]}`; None where it has none."""
+    """Return the labels in an object such as `{"choices": ["calm", "joy"]}`; None: it has none."""
     found = _loaded(cell)
     for key in _CHOICES:
         if isinstance(found.get(key), (list, str, int)):
@@ -304,7 +304,7 @@ def _words(parts: list[Any]) -> tuple[str, ...] | None:
 
 
 def _distinct(cells: pd.Series) -> pd.Series:
-    """The different cells of a column; all of them where they are lists."""
+    """Return the distinct cells of a column, or all of them where they are lists."""
     try:
         return pd.Series(cells.unique(), dtype=cells.dtype)
     except TypeError:
@@ -312,7 +312,7 @@ def _distinct(cells: pd.Series) -> pd.Series:
 
 
 def _mark(labels: Sequence[str]) -> str:
-    """The sign between labels such as `pharma rushed` beside `pharma` and `rushed`; empty where there is none.
+    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none.
 
     A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     """

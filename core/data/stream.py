@@ -118,7 +118,7 @@ class _Decoded:
         yield from (line.replace("\0", "") for line in text)
 
     def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
-        """The lines of a file of two encodings."""
+        """Decode the lines of a file of two encodings."""
         for line in io.BufferedReader(raw):
             yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
 

@@ -28,7 +28,7 @@ ROW_NAMES = "row"
 
 @dataclass(frozen=True)
 class Head:
-    """What stands before the first row of data."""
+    """The rows above the first row of data."""
 
     columns: tuple[str, ...]
     """Distinct names of the columns, or 0-based numbers as text."""
@@ -75,7 +75,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Hea
 
 
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
-    """Whether the first row names the columns instead of being data: as `asked` (`yes`, `no`), else by inspection.
+    """Return whether the first row names the columns: as `asked` (`yes`, `no`), else by inspection.
 
     By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
     column of few values none of which is that word. A name may be empty above numbers and above nothing.
@@ -146,7 +146,7 @@ def _cut(row: Sequence[str], width: int) -> list[str]:
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
-    """Whether a row can stand above the header: a comment, or one cell or none of several is filled."""
+    """Return whether a row can be a title above the header: a comment, or at most one filled cell."""
     filled = sum(bool(cell.strip()) for cell in row)
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
 
@@ -167,7 +167,7 @@ def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> i
 
 
 def _names_like(row: Sequence[str], numeric: list[int]) -> bool:
-    """Whether a row has short words in all columns, also where the others have numbers."""
+    """Return whether a row has short words in all columns, also where the others have numbers."""
     cells = [cell.strip() for cell in row]
     wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
     return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)

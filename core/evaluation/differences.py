@@ -96,7 +96,7 @@ def dataset_side(dataset: Dataset, split: str) -> Side:
 
 
 def indicate(labels: np.ndarray, classes: int) -> np.ndarray:
-    """(n, C) bool of class numbers (n,), or of zeros and ones (n, C)."""
+    """Return (n, C) bool of class numbers (n,), or of zeros and ones (n, C)."""
     return labels > 0 if labels.ndim == 2 else np.eye(classes, dtype=bool)[labels]
 
 
@@ -194,7 +194,7 @@ def find_differences(
 
 
 def _has_several(has: np.ndarray | None) -> bool:
-    """Whether a text may have several labels, or none."""
+    """Return whether a text may have several labels, or none."""
     return has is not None and not (has.sum(1) == 1).all()
 
 

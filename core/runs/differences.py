@@ -132,7 +132,7 @@ class FileSample:
         )
 
     def _predicted(self, chances: np.ndarray) -> np.ndarray:
-        """(n, C) bool, the predicted classes."""
+        """Return the predicted classes, (n, C) bool."""
         if self._loaded.record.task == "single":
             return indicate(chances.argmax(1), chances.shape[1])
         return chances > HALF

@@ -116,14 +116,14 @@ def _vader() -> Iterator[Entry]:
 
 
 def _plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[Entry]:
-    """A word and its valence between tabs; what stands behind is not read."""
+    """Read a word and its valence between tabs; further columns are ignored."""
     for number, line in enumerate(filter(str.strip, lines), start=1):
         word, valence, *_ = [*line.split("\t"), ""]
         yield _entry({"word": word, value: valence}, "word", value, _Place(file, number))
 
 
 def _published(lines: list[str]) -> str:
-    """What the second column of a published lexicon without a header is, as in `SCALES`; empty: it is none."""
+    """Return the scale (`SCALES`) of a published lexicon without a header; empty: it is none."""
     rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
     if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
         return "mean"
@@ -132,7 +132,7 @@ def _published(lines: list[str]) -> str:
 
 
 def _rows(text: str, file: str) -> Iterator[Entry]:
-    """The entries of a file of any of the forms."""
+    """Return the entries of a file of any of the forms."""
     if text.lstrip().startswith(("[", "{")):
         return _objects(text, file)
     lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
@@ -141,7 +141,7 @@ def _rows(text: str, file: str) -> Iterator[Entry]:
 
 
 def _objects(text: str, file: str) -> Iterator[Entry]:
-    """A JSON list of objects, as KNU SentiLex is published."""
+    """Read a JSON list of objects, as KNU SentiLex is published."""
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -156,7 +156,7 @@ def _objects(text: str, file: str) -> Iterator[Entry]:
 
 
 def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
-    """The columns of words and of valences.
+    """Return the columns of words and of valences.
 
     Raises:
         DataError: there is none.
@@ -218,7 +218,7 @@ class _Place(NamedTuple):
 
 
 def _number(cell: str, comma: str) -> str:
-    """A number with the signs that Python knows."""
+    """Write a number with the signs that Python knows."""
     plain = cell.strip().replace("\N{MINUS SIGN}", "-")
     return plain.replace(comma, ".") if comma else plain
 

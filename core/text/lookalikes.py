@@ -1,4 +1,4 @@
-"""Characters that look the same to a person, read as one: the table that stands before every other step.
+"""Replace characters that look alike by one of them, before any other step of a tokenizer.
 
 A run keeps the version of the table that it was trained with (`text.lookalikes`); 0 is no table, as before there was
 one. A change of what the table does is a new version, and the old one stays.

@@ -189,7 +189,7 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 def normalise(
     text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> str:
-    """The text that the tokenizer reads; of a pair each of both, with the mark between them as it is.
+    """Return the text that the tokenizer reads; both texts of a pair, with the mark between them.
 
     A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
 

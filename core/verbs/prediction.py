@@ -203,7 +203,7 @@ def _by_passage(loaded: LoadedRun, texts: list[str], words: int, first: int = 0)
 def _listed(
     loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
 ) -> list[dict[str, Any]]:
-    """A prediction each, numbered from the first."""
+    """Return a prediction of each text, numbered from the first."""
     record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
     for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
@@ -221,7 +221,7 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
 
 
 def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress, sample: FileSample) -> None:
-    """The columns of the file with those of the answers behind them."""
+    """Return the columns of the file, followed by those of the answers."""
     import numpy as np
     import pyarrow as pa
 

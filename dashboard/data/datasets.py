@@ -54,7 +54,7 @@ def held_dataset(config: DataConfig) -> Dataset | None:
 
 
 def differences(data: Dataset) -> list[dict[str, Any]]:
-    """In what validation and test differ from training; see `core.evaluation.differences`."""
+    """Compare validation and test with training (`core.evaluation.differences`)."""
     return _differences(data.fingerprint, data.classes, data)
 
 
@@ -66,7 +66,7 @@ def _differences(fingerprint: str, classes: tuple[str, ...], _data: Dataset) -> 
 
 
 def split_differences(record: RunRecord, split: str) -> dict[str, Any] | None:
-    """In what a split of a run's data differs from training; None: that is not known here."""
+    """Compare a split of a run's data with training; None: the data are not here."""
     version = _folder_version(record.config.data.name)
     return _split_differences((record.run, record.data_fingerprint, version), split, record)
 

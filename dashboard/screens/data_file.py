@@ -191,7 +191,7 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
 
 
 def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
-    """Which table of the file is read, where it has several; empty: the one that was found."""
+    """Ask which of several tables is read; return empty for the one that was found."""
     if len(first.sheets) < 2:
         return ""
     chosen = place.selectbox(

@@ -38,7 +38,7 @@ def finding(title: str, text: str) -> None:
 
 
 def differing(differences: Mapping[str, Any] | None) -> None:
-    """In what texts differ from training beyond chance (`core.evaluation.differences`); nothing where they do not."""
+    """Show in what texts differ from training beyond chance (`core.evaluation.differences`), if in anything."""
     if differences and differences["warnings"]:
         finding(f"{differences['name']} differs from {differences['known']}", " ".join(differences["warnings"]))
 
