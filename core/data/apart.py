@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.data import limits
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve
@@ -197,7 +197,7 @@ class _Answer(msgspec.Struct):
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     task: Task = "single"
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ReadingDecision, ...] = ()
     splits: dict[str, str] = {}
     text: str = ""
     rows: int = 0

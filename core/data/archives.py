@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO
 
-from core.data import limits
+from core.data import conll, limits
 from core.data.findings import Finding, shown
 from core.exceptions import DataError
 from core.numbers import count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
-_TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", ".conll", ".gz")
+TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
+"""Endings of files that are tables, in the order of preference."""
 _FIRST = ("all", "train", "training", "data")
 """Stems of the tables that are read before others."""
 _MOST_MEMBERS = 10_000
@@ -139,7 +140,8 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
     found = [
         (member, name)
         for member, name in zip(members, names, strict=True)
-        if name.suffix.casefold() in _TABLES and not name.stem.casefold().startswith(("readme", "license", "licence"))
+        if name.suffix.casefold() in (*TABLES, ".gz")
+        and not name.stem.casefold().startswith(("readme", "license", "licence"))
     ]
     if not found:
         said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])

@@ -26,8 +26,8 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.Decision` each, and `file`), and where it loads `task`,
-        `classes`, `splits` (rows of each) and `notes`.
+        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, and `file`), and where it loads
+        `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     files = _files(config)
     decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]

@@ -17,13 +17,13 @@ from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
 from core.numbers import count
 
-_SPLITS = {
+SPLITS = {
     TRAIN: (TRAIN, "training"),
     VALIDATION: (VALIDATION, "valid", "val", "dev"),
     TEST: (TEST, "testing"),
 }
 """Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
-_PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
+PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
 _UNLABELLED = frozenset({"unsup", "unlabeled", "unlabelled"})
 _PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
 """Endings of a file that is one text; names such as `51121` have none."""
@@ -46,10 +46,10 @@ class ClassFolders:
 def find(folder: Path) -> ClassFolders | None:
     """Find the class folders in a folder; return None if it has fewer than two."""
     inside = _folders(folder)
-    if len(inside) == 1 and not _texts(inside[0]) and all(path.stem.casefold() in _PAPERS for path in _files(folder)):
+    if len(inside) == 1 and not _texts(inside[0]) and all(path.stem.casefold() in PAPERS for path in _files(folder)):
         return find(inside[0])  # what an archive was unpacked to
     named = {split: path for path in inside if (split := _split(path.name))}
-    by_split = {split: _classes(named[split]) for split in _SPLITS if split in named}
+    by_split = {split: _classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
         left = [str(each.relative_to(folder)) for path in named.values() for each in _folders(path) if _aside(each)]
@@ -133,7 +133,7 @@ def _encoding(texts: list[bytes], file: str) -> str:
 def _split(name: str) -> str:
     """Return the split that a folder is named after; empty: none."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
-    return next((split for split, names in _SPLITS.items() if last in names), "")
+    return next((split for split, names in SPLITS.items() if last in names), "")
 
 
 def _aside(folder: Path) -> bool:

@@ -12,6 +12,9 @@ from typing import Literal
 from core.exceptions import ConfigError
 from core.settings import LARGEST_SEED, check_ranges, setting
 
+QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
+"""How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
+
 LONGEST = 4096
 """Characters of a setting that is a text: the longest path of Linux."""
 ONE_LABEL = "none"
@@ -50,7 +53,7 @@ class DataConfig:
     header: Literal["", "yes", "no"] = setting(
         "", help="Whether the first row of a table names its columns; empty: found by inspection."
     )
-    quoting: Literal["", "double", "backslash", "single", "curly", "none"] = setting(
+    quoting: QuotingKind = setting(
         "",
         help='How fields of a text file are quoted: double "a ""b""", backslash "a \\"b\\"", single or curly quotes, '
         "none: quotes are ordinary characters; empty: found by inspection.",

@@ -9,7 +9,7 @@ What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "l
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReadingDecision:
     """One choice between several ways to read a file."""
 
     what: What

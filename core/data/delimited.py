@@ -7,20 +7,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 from core.data import limits
-from core.data.table_head import HEADER_ROWS, Head, column_names, find_head, has_header, is_usual, unique
+from core.data.config import QuotingKind
+from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_usual
 from core.exceptions import DataError
 from core.numbers import count
-
-__all__ = ["HEADER_ROWS", "column_names", "has_header", "parse", "rows_like", "split_lines", "unique"]
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 """Tried in this order when none is named."""
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", "": "none"}
 """How a person calls a delimiter."""
-QUOTINGS = ("double", "backslash", "single", "curly", "none")
-"""How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
+QUOTINGS = tuple(filter(None, get_args(QuotingKind)))
 
 _LEAST_REGULAR = 0.9
 """Least share of rows with the same number of fields for a delimiter to be believed."""
@@ -58,7 +57,7 @@ class Parsed:
     delimiter: str
     """Empty: one text a line, no columns."""
     quoting: Quoting
-    head: Head
+    head: TableHead
     ragged: tuple[int, ...] = ()
     """1-based numbers of rows left out because they have too many or too few fields."""
     repeated: int = 0
@@ -155,7 +154,7 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
         yield row
 
 
-def _repeats(row: list[str], head: Head) -> bool:
+def _repeats(row: list[str], head: TableHead) -> bool:
     """Return whether a row repeats the header, as where files were joined."""
     return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 

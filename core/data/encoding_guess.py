@@ -38,7 +38,7 @@ _LETTERS = 120
 
 
 @dataclass(frozen=True)
-class Guess:
+class EncodingGuess:
     """An encoding, and how it compares with the best one that gives another text."""
 
     encoding: str
@@ -51,7 +51,7 @@ class Guess:
     """Whether the text looks like any language at all."""
 
 
-def guess_encoding(data: bytes) -> Guess:
+def guess_encoding(data: bytes) -> EncodingGuess:
     """Find the encoding of bytes that are not UTF-8.
 
     Args:
@@ -73,7 +73,7 @@ def guess_encoding(data: bytes) -> Guess:
     beyond = sum(byte > 127 for byte in sample)
     scored = score - _ASCII * sum(character <= "\x7f" for character in text)
     plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
-    return Guess(encoding, language, score, tuple(each[1] for each in ranked[1:4]), plausible)
+    return EncodingGuess(encoding, language, score, tuple(each[1] for each in ranked[1:4]), plausible)
 
 
 def score_text(text: str, encoding: str) -> tuple[float, str]:

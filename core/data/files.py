@@ -17,7 +17,7 @@ import pandas as pd
 
 from core.data import conll, limits
 from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.excel import read_excel
@@ -61,7 +61,7 @@ class RawTable:
     """The tables of the file, of which one is read: sheets, keys, files of an archive."""
     sheet: str = ""
     """The one that is read; empty: the file is one table."""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ReadingDecision, ...] = ()
 
 
 class TableSettings(TypedDict, total=False):

@@ -10,28 +10,23 @@ from typing import Unpack
 import pandas as pd
 
 from core.data import class_folders, conll, labelled, limits
+from core.data.archives import TABLES
 from core.data.columns import LABEL_NAMES, SINGLE, describe
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import plural, shown
 from core.data.layout import TAGGED, Layout, find_layout
 from core.data.reading_decisions import describe_columns
-from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Task
+from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError
 
-SPLIT_NAMES = {
-    TRAIN: (TRAIN, "training"),
-    VALIDATION: (VALIDATION, "valid", "val", "dev"),
-    TEST: (TEST, "testing"),
-    WHOLE: (WHOLE,),
-}
+SPLIT_NAMES = {**class_folders.SPLITS, WHOLE: (WHOLE,)}
 """File names (without suffix) that mean a split, or all rows where there are no others."""
-SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
 
 _PLAIN = frozenset({".txt", ".text", ""})
-_IGNORED = frozenset({"readme", "license", "licence", "labels", "notice", "citation"})
+_IGNORED = class_folders.PAPERS | {"labels"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class WordLabelled:
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
     task: Task = "single"
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ReadingDecision, ...] = ()
     """Of the file, or of the first one of a folder."""
 
 
@@ -79,7 +74,7 @@ def read_folder(
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = dict[str, pd.DataFrame](), list[str]()
-    multi, layout, decisions = names is not None and names.task == "multi", None, tuple[Decision, ...]()
+    multi, layout, decisions = names is not None and names.task == "multi", None, tuple[ReadingDecision, ...]()
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         asked = text, label
@@ -113,7 +108,7 @@ def read_folder(
     return dataclasses.replace(found_all, decisions=decisions)
 
 
-def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[Decision, ...]:
+def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[ReadingDecision, ...]:
     """Return what was decided about a file of a folder; `text` and `label` may name its columns."""
     if layout is TAGGED:
         return table.decisions
@@ -139,7 +134,7 @@ def split_files(folder: Path) -> dict[str, Path]:
     """Split → its file, for those that are there; all rows of `all.csv` where there is no other."""
     found = {}
     for split, stems in SPLIT_NAMES.items():
-        paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
+        paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES]
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             found[split] = path
@@ -177,7 +172,7 @@ def _by_class(
     ]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
-    plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in SUFFIXES for path in paths)
+    plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in TABLES for path in paths)
     if not paths:
         raise DataError(f"there is no data file in this folder{class_folders.seen(folder)}", file=str(folder))
     if len(names) < least or not plain:

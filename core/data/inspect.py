@@ -11,7 +11,7 @@ import pandas as pd
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
 from core.data.conll import KIND
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.delimited import NAMES
 from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import Finding
@@ -53,7 +53,7 @@ class FileReport:
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
     """Name of the column of second texts; empty: texts are single."""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ReadingDecision, ...] = ()
     """What was decided about the file, each with what else could have been chosen."""
     sheets: tuple[str, ...] = ()
     """The tables of the file, of which one is read: sheets of a workbook, keys of JSON, files of an archive."""
@@ -157,10 +157,14 @@ def _look(
         rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
-    decisions += [Decision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"]
+    decisions += [
+        ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
+    ]
     if rows is not None and len(rows) < len(table.frame):
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
-        decisions.append(Decision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons))
+        decisions.append(
+            ReadingDecision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons)
+        )
     report = FileReport(
         file=path.name,
         kind=table.kind,

@@ -18,9 +18,9 @@ import pandas as pd
 from core.data import annotation_exports, limits
 from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, cell_of
 from core.data.decode import without_surrogates
-from core.data.delimited import HEADER_ROWS, column_names, has_header, unique
 from core.data.findings import Finding, plural, shown
 from core.data.parquet import viewer_classes, with_class_names
+from core.data.table_head import HEADER_ROWS, column_names, has_header, unique
 from core.exceptions import DataError
 from core.numbers import count
 

@@ -21,7 +21,7 @@ import msgspec
 
 from core import quotas, stored
 from core.atomic import beside, storage_errors, write_bytes, write_text
-from core.data.config import DataConfig
+from core.data.config import DataConfig, QuotingKind
 from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.numbers import count
@@ -45,7 +45,7 @@ class _Settings(msgspec.Struct):
     delimiter: str = ""
     encoding: str = ""
     header: Literal["", "yes", "no"] = ""
-    quoting: Literal["", "double", "backslash", "single", "curly", "none"] = ""
+    quoting: QuotingKind = ""
     sheet: str = ""
     rename: str = ""
     order: str = ""

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from core.data import limits
-from core.data.delimited import unique
 from core.data.findings import Finding, shown
+from core.data.table_head import unique
 from core.exceptions import DataError
 from core.numbers import count
 

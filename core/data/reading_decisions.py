@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.data.columns import Column, is_label_name, label_candidates, text_candidates
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
 from core.data.findings import Finding, plural, shown
 from core.data.layout import Layout
-from core.data.table_head import Head
+from core.data.table_head import TableHead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ MOST = 20
 """Columns that are offered instead of another."""
 
 
-def describe_encoding(decoded: Decoded) -> tuple[list[Decision], list[Finding]]:
+def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return how a text file was decoded; a guess is a warning, and UTF-8 is none."""
     findings = []
     if decoded.others:
@@ -51,33 +51,35 @@ def describe_encoding(decoded: Decoded) -> tuple[list[Decision], list[Finding]]:
     alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if not decoded.text.isascii())
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
     guessed = bool(decoded.others)
-    return [Decision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
+    return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
 
 
-def describe_table(parsed: Parsed) -> tuple[list[Decision], list[Finding]]:
+def describe_table(parsed: Parsed) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return how a delimited text was divided into rows and columns."""
     proof = shown(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
     decisions = [
-        Decision(
+        ReadingDecision(
             "delimiter", spell(parsed.delimiter), tuple(map(spell, parsed.other_delimiters)), "data.delimiter", proof
         )
     ]
     if parsed.quoted or parsed.other_quotings:
         others = parsed.other_quotings or ("none",)
         chosen = parsed.quoting.kind
-        decisions.append(Decision("quoting", chosen, others, "data.quoting", proof, chosen not in ("double", "none")))
+        decisions.append(
+            ReadingDecision("quoting", chosen, others, "data.quoting", proof, chosen not in ("double", "none"))
+        )
     return [*decisions, describe_head(parsed.head)], _table_findings(parsed)
 
 
-def describe_head(head: Head) -> Decision:
+def describe_head(head: TableHead) -> ReadingDecision:
     """Return whether a row names the columns."""
     proof = " | ".join(head.cells or head.columns)
-    return Decision(
+    return ReadingDecision(
         "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shown(proof, 100)
     )
 
 
-def find_left_out(head: Head) -> list[Finding]:
+def find_left_out(head: TableHead) -> list[Finding]:
     """Return which rows around the header were left out."""
     found = []
     if head.titles:
@@ -89,18 +91,18 @@ def find_left_out(head: Head) -> list[Finding]:
     return found
 
 
-def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[Decision]:
+def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
     """Return which table of a file with several was read; empty: it has one."""
     others = tuple(each for each in sheets if each != sheet)
     if not others:
         return []
     proof = " | ".join(map(str, [*frame.columns, *frame.head(1).to_numpy().ravel()]))
-    return [Decision("sheet", sheet, others[:MOST], "data.sheet", shown(proof, 100))]
+    return [ReadingDecision("sheet", sheet, others[:MOST], "data.sheet", shown(proof, 100))]
 
 
 def describe_columns(
     frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
-) -> tuple[list[Decision], list[Finding]]:
+) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return which columns were taken, with others that would do.
 
     Args:
@@ -118,15 +120,15 @@ def describe_columns(
     guessed = not label and layout.form != "columns" and bool(others) and not is_label_name(layout.label)
     first = frame[layout.labels[0]].dropna()
     decisions = [
-        Decision(
+        ReadingDecision(
             "text", layout.text, tuple(each.name for each in texts[:MOST]), "data.text", _cell(frame[layout.text])
         ),
-        Decision("label", layout.label, others, "data.label", _values(first), guessed),
+        ReadingDecision("label", layout.label, others, "data.label", _values(first), guessed),
     ]
     if layout.form in ("list", "separated") or layout.listed:
         chosen = layout.mark or ("one label in each list" if layout.listed else "lists")
         alternative = ";" if layout.listed else "none"
-        decisions.append(Decision("labels", chosen, (alternative,), "data.separator", _values(first)))
+        decisions.append(ReadingDecision("labels", chosen, (alternative,), "data.separator", _values(first)))
     if not guessed:
         return decisions, []
     message = (

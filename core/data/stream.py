@@ -22,10 +22,11 @@ import pyarrow as pa
 from core.data import limits
 from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
-from core.data.delimited import parse, rows_like, split_lines, unique
+from core.data.delimited import parse, rows_like, split_lines
 from core.data.files import TableSettings, read_table
 from core.data.json_table import has_text, is_wrapper
 from core.data.parquet import parquet_batches
+from core.data.table_head import unique
 from core.data.write import NESTED
 from core.exceptions import DataError
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ class Dataset:
     """Whether `classes` stand in an order, the worst first."""
     notes: tuple[str, ...] = field(default_factory=tuple)
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ReadingDecision, ...] = ()
     """How a person's own file was read, or the first one of a folder."""
     beside: pd.DataFrame | None = None
     """Validation rows of added sets, text and label: the temperature is fitted on them too, and nothing else."""

@@ -27,7 +27,7 @@ ROW_NAMES = "row"
 
 
 @dataclass(frozen=True)
-class Head:
+class TableHead:
     """The rows above the first row of data."""
 
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Head:
         return self.titles + self.named + self.further
 
 
-def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Head:
+def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
     """Find the row that names the columns.
 
     Args:
@@ -55,23 +55,23 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Hea
         width: Columns of the table: the width of most rows.
         asked: `yes`: the first row names the columns; `no`: no row does; empty: found by inspection.
     """
-    none = Head(tuple(map(str, range(width))), named=False)
+    none = TableHead(tuple(map(str, range(width))), named=False)
     if asked == "no" or not rows:
         return none
     if asked == "yes":
         cells = _fitted(rows[0], rows[1:], width) or _cut(rows[0], width)
-        return Head(column_names(cells), named=True, cells=tuple(rows[0]))
+        return TableHead(column_names(cells), named=True, cells=tuple(rows[0]))
     for at, row in enumerate(rows[: _MOST_TITLES + 1]):
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
         names = _fitted(row, rest, width)
         if names is not None and has_header([names, *rest]):
             further = _further(rows[at + 1 : at + 4], rest)
-            return Head(column_names(names), True, at, further, tuple(row))
+            return TableHead(column_names(names), True, at, further, tuple(row))
         if not _is_title(row, width):
             break
     titles = next((at for at, row in enumerate(rows) if not (_is_title(row, width) and len(row) < width)), 0)
-    return Head(none.columns, named=False, titles=titles) if titles <= _MOST_TITLES else none
+    return TableHead(none.columns, named=False, titles=titles) if titles <= _MOST_TITLES else none
 
 
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:

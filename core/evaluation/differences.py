@@ -70,7 +70,7 @@ class Difference(NamedTuple):
         return self.split - self.training
 
 
-class Side(NamedTuple):
+class ComparedTexts(NamedTuple):
     """Texts with their classes."""
 
     texts: Sequence[str]
@@ -90,9 +90,9 @@ def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
     ]
 
 
-def dataset_side(dataset: Dataset, split: str) -> Side:
+def dataset_side(dataset: Dataset, split: str) -> ComparedTexts:
     """Return the texts of a split with their classes."""
-    return Side(dataset.splits[split]["text"].tolist(), indicate(dataset.targets(split), len(dataset.classes)))
+    return ComparedTexts(dataset.splits[split]["text"].tolist(), indicate(dataset.targets(split), len(dataset.classes)))
 
 
 def indicate(labels: np.ndarray, classes: int) -> np.ndarray:
@@ -130,7 +130,13 @@ def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> Difference
 
 
 def find_differences(
-    first: Side, other: Side, classes: Sequence[str], *, name: str, known: str = "training", learned: bool = True
+    first: ComparedTexts,
+    other: ComparedTexts,
+    classes: Sequence[str],
+    *,
+    name: str,
+    known: str = "training",
+    learned: bool = True,
 ) -> dict[str, Any]:
     """Compare texts with those that a model learned from, or with others that are like them.
 

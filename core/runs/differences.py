@@ -12,7 +12,7 @@ import pandas as pd
 from core import stored
 from core.cache import cache_folder, keep_files, mark_used
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
-from core.evaluation.differences import Side, dataset_side, find_differences, indicate
+from core.evaluation.differences import ComparedTexts, dataset_side, find_differences, indicate
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
@@ -67,7 +67,7 @@ def row_differences(record: RunRecord, dataset: Callable[[], Dataset], rows: pd.
     labels, texts = targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
     def compare() -> dict[str, Any]:
-        other = Side(texts, indicate(labels, len(record.classes)))
+        other = ComparedTexts(texts, indicate(labels, len(record.classes)))
         return find_differences(dataset_side(dataset(), TRAIN), other, record.classes, name=name)
 
     return _kept(record, {"name": name, "texts": texts, "labels": labels.tolist()}, compare)
@@ -119,12 +119,12 @@ class FileSample:
             return {"name": self._name, "known": "", "measures": [], "warnings": [], "left_out": why}
         frame = read_predictions(folder / EVALUATION / split / PREDICTIONS)
         columns = [f"{PROBABILITY}{name}" for name in record.classes]
-        known = Side(frame["text"].tolist(), self._predicted(frame[columns].to_numpy(float)))
+        known = ComparedTexts(frame["text"].tolist(), self._predicted(frame[columns].to_numpy(float)))
         texts = [text for text, _ in self._rows]
         chances = np.array([each for _, each in self._rows]).reshape(len(texts), len(record.classes))
         return find_differences(
             known,
-            Side(texts, self._predicted(chances)),
+            ComparedTexts(texts, self._predicted(chances)),
             record.classes,
             name=self._name,
             known=f"the {split} split of the run",

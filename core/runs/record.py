@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from msgspec import Meta
 
 from core.config import RunConfig
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.table import Task
 from core.exceptions import InputError
 from core.paths import ELSEWHERE
@@ -295,7 +295,7 @@ class RunRecord:
     """Whether it reads two texts at once (`core.text.pair`); known with its tokenizer."""
     data_fingerprint: str = ""
     data_notes: tuple[str, ...] = ()
-    data_decisions: Annotated[tuple[Decision, ...], Meta(max_length=100)] = ()
+    data_decisions: Annotated[tuple[ReadingDecision, ...], Meta(max_length=100)] = ()
     """How the file of the data was read; without lines of it where the run keeps no texts."""
     parameters: Count = 0
     seconds: Seconds = 0.0

@@ -225,7 +225,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnPr
     import numpy as np
     import pyarrow as pa
 
-    from core.data.delimited import unique
+    from core.data.table_head import unique
     from core.data.write import writing
 
     own = list(rows.schema)

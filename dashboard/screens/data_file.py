@@ -14,8 +14,9 @@ import streamlit as st
 from core.data import library
 from core.data.columns import SINGLE
 from core.data.config import ONE_LABEL, DataConfig
-from core.data.decisions import Decision
+from core.data.decisions import ReadingDecision
 from core.data.decode import ENCODINGS
+from core.data.delimited import QUOTINGS
 from core.data.findings import plural
 from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
@@ -31,7 +32,7 @@ NO_PAIR = "none: single texts"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
-QUOTES = {"double": "double", "backslash": "backslash", "single": "single", "curly": "curly", "no quotes": "none"}
+QUOTES = {"no quotes" if kind == "none" else kind: kind for kind in QUOTINGS}
 CHOICES: dict[str, dict[str, str]] = {
     "data.delimiter": {value: name for name, value in DELIMITERS.items()},
     "data.header": {value: name for name, value in HEADERS.items()},
@@ -186,7 +187,7 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
         encoding="" if encoding in (None, FOUND) else encoding,
         delimiter="" if delimiter in (None, FOUND) else DELIMITERS[delimiter],
         header=HEADERS.get(header or FOUND, ""),
-        quoting=QUOTES.get(quotes or FOUND, ""),  # type: ignore[arg-type]
+        quoting=QUOTES.get(quotes or FOUND, ""),
     )
 
 
@@ -218,7 +219,7 @@ def _show_decisions(report: FileReport, key: str, asked: DataConfig) -> None:
                 _show_decision(decision, buttons, key, asked)
 
 
-def _alternatives(decision: Decision, report: FileReport) -> list[str]:
+def _alternatives(decision: ReadingDecision, report: FileReport) -> list[str]:
     """Return the alternatives that a list of this page has, in its words."""
     if decision.setting not in SETTINGS or (decision.what == "labels" and report.task == "single"):
         return []
@@ -227,7 +228,7 @@ def _alternatives(decision: Decision, report: FileReport) -> list[str]:
     return list(filter(None, offered))[:MOST_OFFERED]
 
 
-def _show_decision(decision: Decision, buttons: list[str], key: str, asked: DataConfig) -> None:
+def _show_decision(decision: ReadingDecision, buttons: list[str], key: str, asked: DataConfig) -> None:
     setting = decision.setting.removeprefix("data.")
     widget = f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}"
     known = CHOICES.get(decision.setting, {})

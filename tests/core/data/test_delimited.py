@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import examples
 
-from core.data.delimited import column_names, has_header, parse
+from core.data.delimited import parse
+from core.data.table_head import column_names, has_header
 from core.exceptions import DataError
 
 ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]

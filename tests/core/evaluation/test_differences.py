@@ -9,7 +9,7 @@ from core.data.table import Dataset
 from core.evaluation.differences import (
     ALPHA,
     FEWEST,
-    Side,
+    ComparedTexts,
     compare_means,
     compare_shares,
     dataset_differences,
@@ -29,7 +29,7 @@ def texts(rng, n, low=4, high=15):
 
 def side(rng, n, share=0.5, **lengths):
     """Texts of two classes."""
-    return Side(texts(rng, n, **lengths), indicate((rng.random(n) < share).astype(int), 2))
+    return ComparedTexts(texts(rng, n, **lengths), indicate((rng.random(n) < share).astype(int), 2))
 
 
 def compare(first, other, **given):
@@ -66,8 +66,8 @@ def test_other_labels_are_told_with_the_class_that_differs_most():
 
 def test_of_several_labels_the_one_that_differs_is_told():
     rng = np.random.default_rng(0)
-    first = Side(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
-    other = Side(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
+    first = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
+    other = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
     row = measure(compare(first, other), "labels")
     assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
 
@@ -107,7 +107,9 @@ def test_texts_of_training_and_repeats_are_told_against_chance():
 
 def test_a_small_difference_is_not_told_however_sure_it_is():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(30_000)
-    first, other = (Side(few * 300, indicate((numbers < share * 30_000).astype(int), 2)) for share in (0.50, 0.53))
+    first, other = (
+        ComparedTexts(few * 300, indicate((numbers < share * 30_000).astype(int), 2)) for share in (0.50, 0.53)
+    )
     row = measure(compare(first, other), "labels")
     assert row["p"] < 1e-10 and not row["differs"]
 
@@ -125,7 +127,10 @@ def test_rare_classes_are_counted_together():
     labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
     has = indicate(labels, 5)
     found = find_differences(
-        Side(texts(rng, 287), has[:287]), Side(texts(rng, 100), has[287:]), tuple("abcde"), name="test"
+        ComparedTexts(texts(rng, 287), has[:287]),
+        ComparedTexts(texts(rng, 100), has[287:]),
+        tuple("abcde"),
+        name="test",
     )
     counts = np.stack([has[:287].sum(0), has[287:].sum(0)])
     pooled = np.column_stack([counts[:, :2], counts[:, 2:].sum(1)])
@@ -152,8 +157,8 @@ def false_alarms(seed, rounds, m, n, repeated):
         every = side(rng, m + n)
         again = rng.integers(0, m + n, int(repeated * (m + n)))
         rows = rng.permutation([*range(m + n - len(again)), *again])
-        drawn = Side([every.texts[row] for row in rows], every.has[rows])
-        found = compare(*(Side(drawn.texts[part], drawn.has[part]) for part in (slice(m), slice(m, None))))
+        drawn = ComparedTexts([every.texts[row] for row in rows], every.has[rows])
+        found = compare(*(ComparedTexts(drawn.texts[part], drawn.has[part]) for part in (slice(m), slice(m, None))))
         warned += bool(found["warnings"])
         small += sum(each["p"] < 0.05 for each in found["measures"])
         measures += len(found["measures"])
