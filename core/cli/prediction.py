@@ -59,7 +59,8 @@ def _show_cut(predictions: list[dict[str, Any]]) -> None:
     if found := [each for each in predictions if each["cut"]]:
         rows = ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
         many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
-        say(f"The model reads only the beginning of {many}: rows {rows} (tokens under 'read' and 'cut')")
+        where = f"row{'s' if len(found) > 1 else ''} {rows}"
+        say(f"Only the beginning of {many} was read ({where}); 'read' and 'cut' count tokens")
 
 
 def _show_predictions(result: dict[str, Any]) -> None:

@@ -230,7 +230,7 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
     said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
     assert [(each["read"], each["cut"]) for each in said] == expected
     out = " ".join(cli("predict", "first", "good", long)[1].split())
-    assert out.startswith("The model reads only the beginning of 1 text of 2: rows 1") and " read cut " in out
+    assert out.startswith("Only the beginning of 1 text of 2 was read (row 1)") and " read cut " in out
     assert "beginning" not in cli("predict", "first", "good")[1]
     (place / "long.txt").write_text(f"good\n{long}\n")
     for asked, cut in (((), expected), (("--passage", "10"), [(1, 0), (300, 0)])):
