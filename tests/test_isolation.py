@@ -57,6 +57,7 @@ def test_streamlit_has_the_settings_of_the_project_only():
     assert st.get_option("server.port") == 8501
 
 
+@pytest.mark.slow
 def test_a_process_that_a_test_starts_is_on_the_machine_of_the_test(machine):
     code = "import core.cache, core.runs.store; print(core.cache.cache_folder(), core.runs.store.runs_dir())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -125,6 +125,11 @@ class _Alive(TorchDispatchMode):
         self._known = {each._cdata: each.nbytes() for each in (tensor.untyped_storage() for tensor in given)}
         self.now = self.peak = sum(self._known.values())
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Say that nothing here is compiled; else PyTorch loads its compiler, for 2 seconds, to keep it out."""
+        return False
+
     def __torch_dispatch__(
         self, operation: Any, types: Any, given: tuple[Any, ...] = (), named: dict[str, Any] | None = None
     ) -> Any:

@@ -83,6 +83,7 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_no_files_import_each_other_in_a_circle():
     assert circle({name: imported_files(text) for name, text in FILES.items()}) == []
 
@@ -176,6 +177,7 @@ def loaded() -> dict[str, set[str]]:
     return modules_after({name: code for name, (code, _) in WITHOUT.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT)
 def test_what_must_be_quick_imports_nothing_heavy(loaded, name):
     _, heavy = WITHOUT[name]

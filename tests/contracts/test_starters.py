@@ -75,12 +75,14 @@ def tested() -> list[str]:
     return generate(2)["test"]["text"].tolist()
 
 
+@pytest.mark.slow
 @EVERY
 def test_its_predictions_are_on_the_corpus_as_it_is_now(run, tested):
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "test" / PREDICTIONS)
     assert saved["text"].tolist() == tested
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", sorted(ENGLISH))
 def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their_pieces(preset):
     loaded = load_run(STORE, f"starter-{preset}")
@@ -99,6 +101,7 @@ def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
     assert made.places.shape == (3000, 2) and np.isfinite(made.places).all()
 
 
+@pytest.mark.slow
 def test_no_record_tells_where_or_by_whom_it_was_made():
     for file in TRAINED.glob("starter-*/**/*.json"):
         text = json.dumps(json.loads(file.read_text()))

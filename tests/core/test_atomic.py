@@ -67,6 +67,7 @@ def at_once(threads, work):
     return failed
 
 
+@pytest.mark.slow
 def test_thirty_threads_write_one_file_and_none_fails_or_reads_half_of_it(tmp_path):
     path, torn = tmp_path / "choice.json", []
     atomic.write_bytes(path, b"0" * 50_000)

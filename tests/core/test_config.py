@@ -29,6 +29,7 @@ def test_a_record_from_before_a_setting_existed_has_its_default():
     assert from_dict(tree) == compose("vanilla")
 
 
+@pytest.mark.slow
 def test_a_record_without_a_setting_has_its_default():
     for name in [name for name in setting_names() if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))

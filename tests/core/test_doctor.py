@@ -81,6 +81,7 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
     assert problem == f"{tmp_path}/file/inside cannot be written: set SENTISCOPE_{name} to a folder of yours"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -42,6 +42,7 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
     made = train(str(table), "vanilla", TINY, epochs=2, seed=3, name="first")
     assert (made.name, made.status) == ("first", "done")
@@ -57,6 +58,7 @@ def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
     assert repr(made).startswith("Run('first': gone: no run 'first'")
 
 
+@pytest.mark.slow
 def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys):
     heard = []
     made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
@@ -66,6 +68,7 @@ def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys)
         made.resume()
 
 
+@pytest.mark.slow
 def test_a_length_is_settings_that_others_override(table):
     with pytest.raises(InputError, match="'short', 'medium', 'full'"):
         train(str(table), length="a week")
@@ -109,6 +112,7 @@ def test_a_split_without_predictions_is_refused_with_those_that_have_some(chosen
         chosen.predictions("train")
 
 
+@pytest.mark.slow
 def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
     said, same = chosen.sentence(TEXT), chosen.inspect(TEXT)
     assert said.text == TEXT and list(said.tokens) == same["tokens"] and list(said.unknown) == same["unknown"]
@@ -128,6 +132,7 @@ def test_gates_are_there_where_the_model_has_them(starters):
     assert [each.shape for each in gates] == [(5,)] * 3 and all(((0 <= each) & (each <= 1)).all() for each in gates)
 
 
+@pytest.mark.slow
 def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
     figure = chosen.figure("confusion", split="challenge")
     assert figure.layout.title.text.startswith("Confusion matrix, challenge, n = 302")
@@ -153,6 +158,7 @@ def test_an_unknown_run_is_answered_with_similar_ones(starters):
         run("nope")
 
 
+@pytest.mark.slow
 def test_a_starter_stays_as_it_is_and_can_be_given_away(chosen, tmp_path):
     with pytest.raises(InputError, match="stays as it is"):
         chosen.remove()
@@ -173,6 +179,7 @@ def test_a_damaged_run_is_listed_and_says_why(machine):
         _ = broken.config
 
 
+@pytest.mark.slow
 def test_a_run_is_found_though_the_working_directory_changes(machine, monkeypatch, tmp_path, table):
     monkeypatch.delenv("SENTISCOPE_RUNS")
     made = train(str(table), "tfidf-logreg", name="here")

@@ -32,6 +32,7 @@ def test_it_gives_the_objects_of_core():
     assert sentiscope.presets is verbs.presets
 
 
+@pytest.mark.slow
 def test_a_script_elsewhere_can_import_it(machine):
     code = "import sentiscope; print(sentiscope.runs.__name__, sentiscope.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

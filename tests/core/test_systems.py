@@ -58,6 +58,7 @@ def test_one_whole_adds_up_and_names_its_relative():
     assert found["title"] == "SentiFormer"
 
 
+@pytest.mark.slow
 def test_every_setting_of_the_model_is_there_for_something():
     """A preset or a recipe changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
     usual = flat(compose("vanilla"))

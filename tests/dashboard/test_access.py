@@ -81,6 +81,7 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
             access.refuse_foreign({"data.name": str(path)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["link", "setting"])
 def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch, way):
     monkeypatch.setattr(access, "local", lambda: False)

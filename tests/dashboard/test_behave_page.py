@@ -50,6 +50,7 @@ def test_a_run_beside_differs_or_cannot_be_told_apart(page):
     assert "It cannot be told apart from finished." in words(page(against="finished"))
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page, runs):
     app = page(suite=f"{'0' * 64}/none.yaml")
     assert "the suite of this link is not here any more" in words(app)

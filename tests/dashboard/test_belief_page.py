@@ -10,6 +10,8 @@ from core import verbs
 from core.runs import beliefs, errands
 from core.runs.store import RunStore, this_process
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 
 
@@ -48,7 +50,6 @@ def test_a_job_that_failed_says_why_and_can_be_begun_again(app, runs):
     assert "Measure all methods" in [button.label for button in app.button]
 
 
-@pytest.mark.slow
 def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
     verbs.believe("finished", method="deletion", store=RunStore(runs))
     opened(app)

@@ -45,6 +45,7 @@ def keys(runs):
     return read_table(RunStore(runs), "finished").frame["key"].tolist()
 
 
+@pytest.mark.slow
 def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, codes, keys):
     codes.code([keys[0]], ["irony"], author="ann")
     codes.code([keys[0]], ["label"], author="ben")
@@ -60,6 +61,7 @@ def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, code
     assert "says the opposite" in coding["book"][0]["about"]
 
 
+@pytest.mark.slow
 def test_the_filter_has_a_word_for_codes(page, codes, keys):
     codes.code(keys[:3], ["irony"])
     app = page(select="all;code=irony")
@@ -69,6 +71,7 @@ def test_the_filter_has_a_word_for_codes(page, codes, keys):
     assert {each["label"]: each["n"] for each in word["options"]}["not coded"] == len(keys) - 3
 
 
+@pytest.mark.slow
 def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marked_row(page, codes, keys):
     codes.code(keys, ["label"])
     codes.code(keys[:4], ["irony"])
@@ -77,6 +80,7 @@ def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marke
     assert f"{share:.2f}" in drawing and f"{1 - share:.2f}" in drawing and "1.00" not in drawing
 
 
+@pytest.mark.slow
 def test_a_draw_becomes_the_selection(page, codes, keys):
     app = page(select="all")
     next(button for button in app.button if button.key == "codes-draw").click().run()
@@ -87,6 +91,7 @@ def test_a_draw_becomes_the_selection(page, codes, keys):
     assert "ids:" in str(app.query_params[state.SELECT])
 
 
+@pytest.mark.slow
 def test_without_codes_the_page_says_how_to_begin(page, runs):
     app = page(select="all")
     assert drawn(app, "reader")[0]["coding"]["book"] == [] and not app.exception
@@ -244,6 +249,7 @@ def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard
     assert set(codes.coded("ann").given) == {keys[0]}
 
 
+@pytest.mark.slow
 def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
     codes.ledger.path.write_bytes(b"no database, long enough to be taken for one " * 40)
     for suffix in ("-wal", "-shm"):
@@ -254,11 +260,13 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
     assert "Codes cannot be read" in words(app) or any("Codes cannot be read" in str(each.proto) for each in app.main)
 
 
+@pytest.mark.slow
 def test_each_visitor_is_told_who_they_are(page, codes, keys):
     one, two = (drawn(page(select="all"), "reader")[0]["coding"]["secret"] for _ in range(2))
     assert re.fullmatch("[0-9a-f]{32}", one) and one == two, "of one session"
 
 
+@pytest.mark.slow
 def test_a_draw_keeps_to_the_split_that_it_was_made_on(page, codes, runs):
     split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
     app = page(select=f"split={split};all")

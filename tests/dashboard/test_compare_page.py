@@ -33,6 +33,7 @@ def page(app):
     return opened
 
 
+@pytest.mark.slow
 def test_it_opens_with_its_finding_and_shows_every_part(page, store):
     shown = words(page("good", "poor"))
     assert "good is better than poor." in shown
@@ -41,17 +42,20 @@ def test_it_opens_with_its_finding_and_shows_every_part(page, store):
     assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
 
 
+@pytest.mark.slow
 def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, store):
     app = page(run="poor")
     assert app.multiselect[0].value == ["poor", "good"]
     assert app.query_params["compare"] == ["poor", "good"]
 
 
+@pytest.mark.slow
 def test_another_metric_and_column_are_options_of_the_link(page, store):
     shown = words(page("good", "poor", metric="loss", by="label"))
     assert "Lower values are better" in shown and "by label, loss" in shown
 
 
+@pytest.mark.slow
 def test_seeds_are_folded(page, store):
     rows = texts(LABELS, kind="one")
     for seed in (1, 2):
@@ -86,6 +90,7 @@ def test_a_run_that_is_gone_is_left_out(page, store):
     assert "good is better than poor." in words(page("good", "gone", "poor"))
 
 
+@pytest.mark.slow
 def test_a_sentence_is_read_by_each_model(page, runs):
     shown = words(page("finished", "baseline", text="good film"))
     assert "A finished" in shown and "no attention" in shown

@@ -73,6 +73,7 @@ def chosen(app, label: str):
     return next(box for box in app.selectbox if box.label == label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "content"), [("reviews.csv", CSV), ("reviews.xlsx", workbook())])
 def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path, name, content):
     uploaded(app, name, content)
@@ -178,6 +179,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, 
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
     uploaded(app, "../../<img src=x>.csv", CSV)
     app.button(key="use-data").click().run()
@@ -206,6 +208,7 @@ def test_a_path_is_looked_at_before_it_is_used(app, table):
     assert choice.config.name == str(table.resolve())
 
 
+@pytest.mark.slow
 def test_a_link_restores_filters_and_page(app, table, tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -219,6 +222,7 @@ def test_a_link_restores_filters_and_page(app, table, tmp_path):
     assert "No text matches" in text_of(app)
 
 
+@pytest.mark.slow
 def test_an_opened_text_shows_its_steps_and_tokens(app, table):
     opened(app, "data", data=str(table))
     app.button(key="use-data").click().run()

@@ -54,6 +54,7 @@ def test_what_training_renamed_is_renamed_on_other_data_too(runs, other):
     assert offered(record, Wanted(str(other), rename={"-1": "negative"})).meant["-1"] == "negative"
 
 
+@pytest.mark.slow
 def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     frame = pd.read_csv(other, dtype=str)
     frame[frame["label"] != "-1"].to_csv(other, index=False)
@@ -79,6 +80,7 @@ def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
     assert "Say first what &#x27;-1&#x27; means" in pages.words(app)
 
 
+@pytest.mark.slow
 def test_more_codes_than_classes_are_not_guessed(app, runs, tmp_path, at_once):
     path = tmp_path / "stars.csv"
     path.write_text("text,label\n" + "".join(f"a film of number {n},{n % 3}\n" for n in range(12)))
@@ -95,12 +97,14 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
     assert "These data cannot be used" in pages.words(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
     app.session_state[state.ELSEWHERE] = verbs.evaluate("baseline", store=RunStore(runs))
     assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
 
 
+@pytest.mark.slow
 def test_tables_have_what_was_measured(runs):
     found = verbs.evaluate("finished", by="label", store=RunStore(runs))
     table = elsewhere.metric_table(found).set_index("metric")

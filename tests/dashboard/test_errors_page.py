@@ -41,6 +41,7 @@ def whole(app):
     raise AssertionError("the tags were not found")
 
 
+@pytest.mark.slow
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     app = whole(page(run="finished", split="validation"))
     for title in ("Where errors gather", "What they say more often", "Slices found", "What marks them"):
@@ -51,12 +52,14 @@ def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     assert "tag" in [word["name"] for word in said["words"]]
 
 
+@pytest.mark.slow
 def test_tags_that_have_been_forgotten_are_found_anew(page):
     whole(page(split="validation"))
     failures._known.clear()
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
+@pytest.mark.slow
 def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
     failures._known.clear()
     failures._finding.clear()
@@ -70,6 +73,7 @@ def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
+@pytest.mark.slow
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     app = page(split="validation")
     frame = read_table(RunStore(runs), "finished", "validation").frame
@@ -79,6 +83,7 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
 
 
+@pytest.mark.slow
 def test_a_link_selects_rows_and_the_filter_says_so(page, runs):
     app = page(select="all;truth=positive;text~film number 3")
     frame = read_table(RunStore(runs), "finished").frame
@@ -89,6 +94,7 @@ def test_a_link_selects_rows_and_the_filter_says_so(page, runs):
     assert said["contains"] == "film number 3"
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
     app = page(select="sources=web")
     assert "This selection cannot be made here" in words(app) and "sources=web" in words(app)
@@ -96,11 +102,13 @@ def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
     assert not app.exception and drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
 
 
+@pytest.mark.slow
 def test_the_row_that_is_read_comes_from_the_link(page, runs):
     key = read_table(RunStore(runs), "finished").frame["key"].iat[3]
     assert drawn(page(select="all", at=key), "reader")[0]["at"] == key
 
 
+@pytest.mark.slow
 def test_a_run_without_errors_without_weights_and_without_an_evaluation(page, app, runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
@@ -108,6 +116,7 @@ def test_a_run_without_errors_without_weights_and_without_an_evaluation(page, ap
     assert reader["empty"][0] == "All 40 are right" and "no weights" in reader["without"]
 
 
+@pytest.mark.slow
 def test_texts_of_others_are_never_markup(page, runs):
     store = RunStore(runs)
     rows = texts([0, 1]).assign(text=["<b>bold</b>", "<script>"])
@@ -116,6 +125,7 @@ def test_texts_of_others_are_never_markup(page, runs):
     assert "<b>bold" not in words(app) and drawn(app, "reader")[0]["rows"][0]["text"] == "<b>bold</b>"
 
 
+@pytest.mark.slow
 def test_the_split_of_a_selection_is_the_one_that_is_shown(page, runs):
     app = page(select="split=validation;all")
     frame = read_table(RunStore(runs), "finished", "validation").frame
@@ -124,6 +134,7 @@ def test_the_split_of_a_selection_is_the_one_that_is_shown(page, runs):
     assert split["shown"] == "validation" and [each["value"] for each in split["options"]] == ["validation", "test"]
 
 
+@pytest.mark.slow
 def test_label_errors_are_looked_for_when_somebody_asks(page, monkeypatch):
     begun = []
     monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
@@ -222,6 +233,7 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_wrong_it_leads_on_to_the_lowest_margins_and_the_link_keeps_the_order(app, runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     sure = np.linspace(0.51, 0.99, 40)

@@ -68,6 +68,7 @@ def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
         assert "Run “unread” is damaged" not in shown
 
 
+@pytest.mark.slow
 def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, runs, monkeypatch):
     store = RunStore(runs)
     config = store.read("finished").config
@@ -94,6 +95,7 @@ def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
         access.refuse_foreign({"text.lexicon": f"vader,{tmp_path / 'pipe'}"})
 
 
+@pytest.mark.slow
 def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
     for number in range(12):
         shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)

@@ -82,6 +82,7 @@ def visible(name: str) -> str:
     return name.replace("\r\n", "\n").replace("\n", "↵")
 
 
+@pytest.mark.slow
 def test_names_are_literal_on_every_figure_of_predictions(tmp_path):
     store, labels = RunStore(tmp_path), np.arange(80) % 2
     rows = texts(labels, phenomenon=np.where(labels, *NAMES))

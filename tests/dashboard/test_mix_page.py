@@ -14,6 +14,8 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 
 

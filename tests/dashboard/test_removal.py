@@ -39,6 +39,7 @@ def test_nothing_is_deleted_before_it_is_confirmed(chosen, runs):
     assert not app.exception and (runs / "baseline").is_dir()
 
 
+@pytest.mark.slow
 def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
     app = chosen("baseline")
     app.button(key="remove-baseline").click().run()
@@ -48,6 +49,7 @@ def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
     assert (runs / "finished" / "run.json").is_file()
 
 
+@pytest.mark.slow
 def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
     app.query_params["run"] = "damaged"
     app.run()

@@ -55,6 +55,7 @@ def good(store):
     return build(["good"], store=store)
 
 
+@pytest.mark.slow
 def test_metrics_and_intervals_are_those_of_the_record(good):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup

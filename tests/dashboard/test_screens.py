@@ -60,6 +60,7 @@ def brief(table, monkeypatch) -> dict[str, str]:
     return {"data": str(table)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
@@ -70,6 +71,7 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     ) in labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_finished_run_is_shown(app, runs, page, brief):
     assert SAID[page][1] in text_of(opened(app, page, run="finished", **brief))
@@ -82,6 +84,7 @@ def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page,
     assert page in WITHOUT_RUN or "run.json" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, brief):
     assert SAID[page][3] in text_of(opened(app, page, run="baseline", **brief))
@@ -96,6 +99,7 @@ def test_a_link_without_a_run_gets_a_finished_one_and_carries_it_from_then_on(ap
     assert app.session_state[state.RUN] in ("finished", "baseline")
 
 
+@pytest.mark.slow
 def test_a_run_without_weights_still_has_its_metrics(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     assert "n = 16" in text_of(opened(app, "performance", run="finished"))
@@ -116,12 +120,14 @@ def test_predictions_that_cannot_be_read_are_told(app, runs):
     assert "predictions.parquet" in shown
 
 
+@pytest.mark.slow
 def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs):
     path = runs / "finished" / "history.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
     assert "1 lines of the history cannot be read" in text_of(opened(app, "train", run="finished"))
 
 
+@pytest.mark.slow
 def test_a_typed_text_is_shown_as_text_only(app, runs):
     opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
     markup = " ".join(element.proto.body for element in app.get("html"))
@@ -165,6 +171,7 @@ def test_a_setting_of_the_wrong_kind_is_refused_in_words(app, runs):
     assert len(list(runs.glob("*/run.json"))) == 3
 
 
+@pytest.mark.slow
 def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
     started = []
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run) or store.read(run))
@@ -178,6 +185,7 @@ def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
     assert app.session_state[state.RUN] == "mine"
 
 
+@pytest.mark.slow
 def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
@@ -195,6 +203,7 @@ def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
     assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
+@pytest.mark.slow
 def test_projector_mode_hides_the_export_bar(app, runs):
     opened(app, "performance", run="finished")
     assert app.get("download_button")
@@ -203,6 +212,7 @@ def test_projector_mode_hides_the_export_bar(app, runs):
     assert not app.get("download_button")
 
 
+@pytest.mark.slow
 def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")
@@ -240,6 +250,7 @@ def test_the_threshold_moves_every_count(app, runs, threshold):
     assert f"{right} of 16 right" in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
     opened(app, "performance", run="finished", cost="5")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
@@ -252,6 +263,7 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     assert app.slider(key=state.THRESHOLD).value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
     assert app.slider(key=state.THRESHOLD).value == 1.0
@@ -261,6 +273,7 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     assert "validation sentences" in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run))
@@ -295,6 +308,7 @@ def test_another_training_can_be_started_while_one_runs(app, runs):
     assert any(button.label == "Start training" for button in app.button)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
     opened(app, "train", run="finished")
     app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
@@ -333,6 +347,7 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
     assert words not in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     verbs.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
@@ -348,6 +363,7 @@ def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     )  # the browser still sends the old one
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.local", lambda: True)
     opened(app, "overview")
@@ -366,6 +382,7 @@ def test_a_chosen_row_can_be_exported(app, runs):
     assert "Export · zip" in [button.label for button in app.get("download_button")]
 
 
+@pytest.mark.slow
 def test_calibration_shows_both_where_a_run_has_a_temperature(app, runs):
     def switches(app):
         return [each for each in app.segmented_control if each.key == "probabilities"]

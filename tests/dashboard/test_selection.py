@@ -57,6 +57,7 @@ def take_bar() -> None:
     take_bar(source, source.once(answers.decision))
 
 
+@pytest.mark.slow
 def test_a_cell_at_the_usual_threshold_is_selected_by_rule(runs):
     table = read_table(RunStore(runs), "finished")
     cell = [int(table.true[0].argmax()), int(table.said[0].argmax())]
@@ -87,6 +88,7 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     cases(["overview", "data", "train", "performance", "compare", "embeddings", "steps"], ("overview", "compare")),
@@ -99,6 +101,7 @@ def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page):
     assert not app.exception and 'class="s-now"' not in words(app) and "select" not in app.query_params
 
 
+@pytest.mark.slow
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = keep(RunStore(runs), Group(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
@@ -111,6 +114,7 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     assert link(app, state.AT) == frame["key"].iloc[5] and app.button(key="selected-Next").disabled
 
 
+@pytest.mark.slow
 def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
     rule = keep(RunStore(runs), Group(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", "")))
     opened(app, "sentence", run="finished", select=rule, at="a")
@@ -120,6 +124,7 @@ def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
     assert app.text_input(key=state.TEXT).value == "bad <b>film" and "true label" not in words(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("select", "said"),
     [
@@ -137,11 +142,13 @@ def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, sel
     assert "Nothing is selected" not in words(app)
 
 
+@pytest.mark.slow
 def test_an_empty_selection_is_none_of_them(app, runs):
     opened(app, "performance", run="finished", select="text~nobody wrote this")
     assert "<b>None of 16</b>" in words(app) and not [each for each in app.button if each.key == "selected-Next"]
 
 
+@pytest.mark.slow
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
@@ -159,6 +166,7 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     assert "Saved as “true negative”" in words(app), "named by what selects it"
 
 
+@pytest.mark.slow
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
@@ -313,6 +321,7 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     assert f"{here} right, the others {others}" in said
 
 
+@pytest.mark.slow
 def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     draw = keep(RunStore(runs), Group(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True))

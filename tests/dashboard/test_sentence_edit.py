@@ -15,6 +15,8 @@ from core.handle import Run
 from dashboard import data
 from dashboard.widgets.edits import made
 
+pytestmark = pytest.mark.slow
+
 TEXT = "Not bad at all, but the ending never works"
 LINES = {
     "starter-ndt-01-n3": "l2c1:0.5,l:0.75,h1.2,c2.1:mean,m1.1.0",

@@ -11,6 +11,8 @@ from core.runs.store import RunStore
 from dashboard import state
 from dashboard.screens import sentence_flip
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 LONG = " ".join(["good film number", "warm and funny", "wise but slow"] * 5)
 

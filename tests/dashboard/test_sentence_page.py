@@ -18,6 +18,8 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 
 
@@ -167,7 +169,6 @@ def test_changes_survive_a_visit_to_another_page(app, runs):
     assert levers(app)["changed"] == "head 1 of layer 1 off"
 
 
-@pytest.mark.slow
 def test_a_run_without_lambda_has_switches_and_no_slider(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
     opened(app, run="plain", edit="l1c1:0.5")
@@ -182,7 +183,6 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
     assert "Only one of the two has attention" in markup(app)
 
 
-@pytest.mark.slow
 def test_two_runs_answer_the_same_text(app, runs, table, tiny):
     verbs.train(str(table), "differential", tiny, name="second", store=RunStore(runs))
     opened(app, beside="second", edit="h1.1")
@@ -198,7 +198,6 @@ def test_a_second_run_that_is_not_here_is_told(app, runs):
     assert "There is no run “gone” to compare with" in markup(opened(app, beside="gone"))
 
 
-@pytest.mark.slow
 def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
     opened(app, edit="h1.1")
     app.text_input(key=state.TEXT).set_value("").run()
@@ -208,7 +207,6 @@ def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
     assert levers(app)["changed"] == "head 1 of layer 1 off"
 
 
-@pytest.mark.slow
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
     verbs.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
@@ -220,14 +218,12 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     assert "Tokens 21 to 60 of 60" in markup(app)
 
 
-@pytest.mark.slow
 def test_a_class_token_is_told(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
     text = markup(opened(app, run="cls"))
     assert "[CLS] is a learned place" in text
 
 
-@pytest.mark.slow
 def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
     changes = {"model.layers": 2, "model.pad_mode": "as_released", "text.max_length": 16, "training.epochs": 1}
     verbs.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
@@ -237,7 +233,6 @@ def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(a
     assert "exactly 0" not in text and "[CLS]" not in text
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
     [

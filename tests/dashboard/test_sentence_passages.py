@@ -12,6 +12,8 @@ from core import verbs
 from core.runs.store import RunStore
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 GOOD, BAD = "good film " * 15, "bad plot " * 15
 TEXT = (GOOD + BAD).strip()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pages
+import pytest
 from pages import words as markup
 
 from core.interpret.edits import UNCHANGED
@@ -13,6 +14,8 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import data, state
 from dashboard.figures.methods import QUICK_METHODS
+
+pytestmark = pytest.mark.slow
 
 TEXT = "good film, dull and slow"
 PINNED = ("pinned", "pinned-run", "pinned-edit")

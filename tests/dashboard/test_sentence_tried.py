@@ -7,6 +7,8 @@ import pytest
 
 from dashboard import past, state
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 
 

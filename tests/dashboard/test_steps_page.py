@@ -52,6 +52,7 @@ def test_a_text_that_is_too_long_is_told(app, runs, monkeypatch):
     assert "more than 4 tokens" in words(opened(app, "steps", run="finished", text="a good film number one"))
 
 
+@pytest.mark.slow
 def test_a_typed_text_is_shown_as_text_only(app, runs):
     (data,) = drawn(opened(app, "steps", run="finished", text="<img src=x onerror=alert(1)> good"), "steps")
     assert "<img" not in words(app)
@@ -63,12 +64,14 @@ def test_a_run_without_weights_says_so(app, runs):
     assert "This run has no weights" in words(opened(app, "steps", run="finished"))
 
 
+@pytest.mark.slow
 def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path, tiny):
     verbs.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
     data = shown(app, run="many", text="warm late word2", stage="probabilities")
     assert "sigmoid" in data["stages"][-1]["formulas"][-1]
 
 
+@pytest.mark.slow
 def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_taken_back(app, runs):
     link = {"run": "finished", "text": "a good film"}
     data = shown(app, **link, stage="probabilities", edit="h1.2,l2c1:0.5")

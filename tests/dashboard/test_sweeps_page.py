@@ -58,10 +58,12 @@ def test_without_a_sweep_a_finished_example_is_shown_and_called_so(page, runs):
     assert all(len(cell.values) == 3 for cell in example.cells)
 
 
+@pytest.mark.slow
 def test_the_example_is_gone_as_soon_as_there_is_a_sweep(page, planned):
     assert "Example" not in words(page(sweep="study"))
 
 
+@pytest.mark.slow
 def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table):
     app = page(data=str(table))
     app.multiselect(key="sweep-form-models").set_value(["vanilla"])
@@ -75,6 +77,7 @@ def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table)
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")
 
 
+@pytest.mark.slow
 def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, runs, monkeypatch):
     monkeypatch.setattr(sweep_drive, "detach", lambda store, name: None)
     app = page(data=str(table))
@@ -99,6 +102,7 @@ def test_a_grid_that_makes_no_sense_is_told(page, runs, grid, said):
     assert "These choices do not fit together" in words(app) and said in words(app)
 
 
+@pytest.mark.slow
 def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, store, table, monkeypatch):
     driven = []
     monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
@@ -122,6 +126,7 @@ def test_a_name_that_is_taken_by_another_plan_is_told(page, planned):
     assert "This sweep cannot start" in words(app) and "another plan" in words(app)
 
 
+@pytest.mark.slow
 def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
     app = page(sweep="study")
     shown = words(app)
@@ -133,6 +138,7 @@ def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
     assert "Resume" in [button.label for button in app.button]
 
 
+@pytest.mark.slow
 def test_another_metric_and_a_baseline_from_the_link(page, planned):
     app = page(sweep="study", metric="F1, macro", baseline="tfidf-logreg")
     table = app.dataframe[0].value
@@ -140,6 +146,7 @@ def test_another_metric_and_a_baseline_from_the_link(page, planned):
     assert table["to baseline"].iloc[0] != ""
 
 
+@pytest.mark.slow
 def test_a_link_to_a_sweep_that_is_not_here_says_so(page, planned):
     assert "There is no sweep “gone” here" in words(page(sweep="gone"))
 
@@ -149,6 +156,7 @@ def test_a_damaged_plan_is_told(page, planned, store):
     assert "Sweep “study” is damaged" in words(page(sweep="study"))
 
 
+@pytest.mark.slow
 def test_going_on_starts_a_driver(page, planned, monkeypatch):
     driven = []
     monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
@@ -156,6 +164,7 @@ def test_going_on_starts_a_driver(page, planned, monkeypatch):
     assert driven == ["study"]
 
 
+@pytest.mark.slow
 def test_a_sweep_that_goes_on_can_be_stopped(page, planned, store, monkeypatch):
     asked = []
     monkeypatch.setattr(sweep_drive, "cancel", lambda store, name: asked.append(name))

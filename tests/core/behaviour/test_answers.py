@@ -42,6 +42,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
     found = answers.probabilities(store, RUNS[0], suite.texts, 2)
@@ -51,6 +52,7 @@ def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
     assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
 
 
+@pytest.mark.slow
 def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
     before, own = answers.probabilities(store, RUNS[0], suite.texts, 2), store.read(RUNS[0])
@@ -63,6 +65,7 @@ def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeyp
     np.testing.assert_allclose(cooled, centre + (odds - centre) * own.temperature / 4, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
     found = answers.probabilities(store, RUNS[0], suite.texts, 2)
@@ -71,6 +74,7 @@ def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
     assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
 
 
+@pytest.mark.slow
 def test_runs_stand_beside_each_other_with_what_fails(file):
     found = verbs.behave(*RUNS, suite=file)
     suite = found["suite"]
@@ -110,6 +114,7 @@ def test_a_strange_mapping_is_refused(file):
         verbs.behave(RUNS[0], suite=file, rename={"joy": "positive"})
 
 
+@pytest.mark.slow
 def test_a_run_gives_the_same_and_takes_others_beside_it(file):
     own = core.handle.run(RUNS[0])
     assert own.behave(RUNS[1], suite=file) == verbs.behave(*RUNS, suite=file)

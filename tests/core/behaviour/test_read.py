@@ -59,6 +59,7 @@ def test_a_suite_of_too_many_cases_is_refused_before_it_is_asked(monkeypatch):
         parse(f"name: a\ntests:\n{two}".encode(), "my.yaml")
 
 
+@pytest.mark.slow
 def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these_are_made(monkeypatch):
     """Of each test at most `most` × texts are made, and no test after the one with which it is too much."""
     made = []

@@ -29,6 +29,7 @@ def file(place, monkeypatch):
     return path
 
 
+@pytest.mark.slow
 def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     code, out, _ = cli("behave", "starter-vanilla", "starter-differential", "--suite", file)
     assert code == 0
@@ -46,6 +47,7 @@ def test_the_json_is_what_the_verb_gives(cli, file):
     assert found["capabilities"][0]["tests"][0]["failing"]["starter-vanilla"][0]["texts"] == ["The film was bad."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

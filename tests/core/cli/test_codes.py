@@ -37,6 +37,7 @@ def coded(cli, *words, of="one"):
     return json.loads(out)
 
 
+@pytest.mark.slow
 def test_a_session_on_the_terminal(cli, run):
     assert coded(cli, "add", "irony", "--definition", "=means the opposite")["place"] == 1
     coded(cli, "add", "label", "--author", "ann")
@@ -66,6 +67,7 @@ def test_a_session_on_the_terminal(cli, run):
     assert coded(cli, "undo") == {"undone": f"note: row {keys[0]}"}
 
 
+@pytest.mark.slow
 def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli, run, tmp_path):
     coded(cli, "add", "irony")
     coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
@@ -77,6 +79,7 @@ def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli,
     assert "ann" not in (tmp_path / "ben.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_merge_split_edit_and_rm(cli, run):
     for name in ("irony", "sarcasm", "label"):
         coded(cli, "add", name)
@@ -90,6 +93,7 @@ def test_merge_split_edit_and_rm(cli, run):
     assert cli("codes", "rm", "one", "dry")[0] == 2
 
 
+@pytest.mark.slow
 def test_two_authors_are_compared(cli, run):
     coded(cli, "add", "irony")
     coded(cli, "add", "label")
@@ -103,6 +107,7 @@ def test_two_authors_are_compared(cli, run):
     assert cli("codes", "kappa", "one", "ann", "carl")[0] == 2
 
 
+@pytest.mark.slow
 def test_files_go_out_and_in(cli, run, tmp_path):
     coded(cli, "add", "irony", "--definition", "=x")
     coded(cli, "code", "irony", "--where", "wrong")

@@ -66,6 +66,7 @@ def load(result):
     return json.loads(out)
 
 
+@pytest.mark.slow
 def test_train_reports_status_metrics_intervals_and_lambda(trained):
     assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
@@ -115,6 +116,7 @@ def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, train
     assert code == 2 and "bad.zip: is not a zip file" in err
 
 
+@pytest.mark.slow
 def test_evaluate_gives_what_predictions_say(cli, trained):
     shown = load(cli("evaluate", "first", "--json"))
     assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
@@ -130,6 +132,7 @@ def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
     shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
     lines = (place / "reviews.csv").read_text().splitlines()[1:]
@@ -178,6 +181,7 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
+@pytest.mark.slow
 def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
     shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
@@ -188,6 +192,7 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
+@pytest.mark.slow
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     whole = [
         each["probabilities"]["positive"]
@@ -210,6 +215,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     assert code == 2 and "leave --passage out" in err
 
 
+@pytest.mark.slow
 def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
@@ -224,6 +230,7 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
+@pytest.mark.slow
 def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
     most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
     expected = [(1, 0), (most, 300 - most)]
@@ -241,6 +248,7 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
         assert [(each["read"], each["cut"]) for each in said] == cut
 
 
+@pytest.mark.slow
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
@@ -317,6 +325,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     assert peaks[1] - peaks[0] < 100 * 50_000 + 20e6
 
 
+@pytest.mark.slow
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
     (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
     shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
@@ -326,12 +335,14 @@ def test_a_line_ends_where_editors_end_it(cli, trained, place):
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
+@pytest.mark.slow
 def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
     assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
 
 
+@pytest.mark.slow
 def test_a_text_never_steers_the_terminal(cli, trained):
     for verb in ("predict", "inspect", "explain", "steps", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
@@ -357,6 +368,7 @@ def stirred(cli, trained, place):
     mix_in(store, "stirred", "counted", 0.25)
 
 
+@pytest.mark.slow
 def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
     length = len(shown["tokens"])
@@ -370,6 +382,7 @@ def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     assert "&lt;b&gt;good" in page and "<b>good" not in page and "src=" not in page.partition("<h1>")[2][:2000]
 
 
+@pytest.mark.slow
 def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
     asked = "explain", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
@@ -409,6 +422,7 @@ def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
     assert "±" in cli(*asked, "shapley")[1].splitlines()[1]
 
 
+@pytest.mark.slow
 def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, trained):
     asked = "explain", "first", "word1 is good", "--parts"
     shown = load(cli(*asked, "--json"))
@@ -422,6 +436,7 @@ def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, traine
     assert code == 2 and "leave --parts out" in err
 
 
+@pytest.mark.slow
 def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
     asked = "explain", "first", "word1 is good so good"
     shown = load(cli(*asked, "--methods", "--json"))
@@ -452,6 +467,7 @@ def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cl
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
+@pytest.mark.slow
 def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
     asked = "explain", "first", "word1 is good", "--lambdas"
     shown = load(cli(*asked, "--json"))
@@ -466,6 +482,7 @@ def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
         assert code == 2 and why in err
 
 
+@pytest.mark.slow
 def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
     asked = "steps", "first", "word1 is good", "--layer", "1", "--head", "2"
     shown = load(cli(*asked, "--component", "1", "--json"))
@@ -530,6 +547,7 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert code == 2 and why in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
     asked = "patch", "first", "word1 is good", "word1 is bad"
     shown = load(cli(*asked, "--target", "positive", "--json"))
@@ -545,6 +563,7 @@ def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
     assert code == 2 and "The first has 3: word1 | is | good; the second 1: bad" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
         code, out, err = cli("explain", "first", "good", *wrong)
@@ -552,6 +571,7 @@ def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     assert load(cli("explain", "first", "", "--json"))["words"] == []
 
 
+@pytest.mark.slow
 def test_flip_shows_the_words_that_change_the_answer(cli, trained):
     asked = "flip", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
@@ -576,6 +596,7 @@ def test_flip_shows_the_words_that_change_the_answer(cli, trained):
     )
 
 
+@pytest.mark.slow
 def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
     assert "[bold]:x:[/bold] [-good-]" in cli("flip", "first", "[bold]:x:[/bold] good")[1]
     for wrong, why in (
@@ -589,6 +610,7 @@ def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
+@pytest.mark.slow
 def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
     asked = "distance", "first", "Word1 is [not] {} good", "--insert", "so | so far"
     shown = load(cli(*asked, "--json"))
@@ -608,6 +630,7 @@ def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
     assert len(bare["steps"]) == 2 and bare["curves"][0]["without"] is None and bare["target"] == "negative"
 
 
+@pytest.mark.slow
 def test_distance_refuses_what_it_cannot_fill(cli, trained):
     for wrong, why in (
         (("good",), "mark one place with {}"),
@@ -621,6 +644,7 @@ def test_distance_refuses_what_it_cannot_fill(cli, trained):
         assert code == 2 and out == "" and why in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
     assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)
@@ -657,6 +681,7 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     assert code == 2 and "--edit qqzz=<qq: this run has layers 1 to" in told and "pieces" not in told
 
 
+@pytest.mark.slow
 def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
@@ -705,6 +730,7 @@ def test_presets_of_one_paper(cli):
     assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
 
 
+@pytest.mark.slow
 def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
@@ -776,6 +802,7 @@ def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
     assert not found["header"] and found["rows"] == 41 and found["classes"] == {"bad": 20, "good": 21}
 
 
+@pytest.mark.slow
 def test_card_has_counts_and_the_yardstick(cli):
     card = load(cli("data", "card", "reviews.csv", "--json"))
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
@@ -820,6 +847,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
 def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, arguments, words):
     before = cli("runs", "list", "--json")[1]
@@ -829,6 +857,7 @@ def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained
     assert cli("runs", "list", "--json")[1] == before
 
 
+@pytest.mark.slow
 def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, trained, place):
     shutil.copytree(place / "runs" / "first", place / "runs" / "bare")
     (place / "runs" / "bare" / "weights.safetensors").unlink()
@@ -837,6 +866,7 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     assert cli("runs", "rm", "bare")[0] == 0
 
 
+@pytest.mark.slow
 def test_data_check_says_what_it_found_in_sentences(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
     code, out, _ = cli("data", "check", "few.csv")
@@ -870,6 +900,7 @@ def test_only_registered_data_sets_are_mixed(cli):
     assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
     rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
     rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]

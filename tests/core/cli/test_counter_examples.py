@@ -11,6 +11,8 @@ import pytest
 from core.handle import Run
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
@@ -20,7 +22,6 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     train = ("train", "--data", "own.csv", "--model", "tfidf-logreg", "--json")
     code, out, _ = cli(*train, "--name", "plain")

@@ -64,6 +64,7 @@ def test_json_python_and_csv_have_the_same_rows(cli, place):
     assert written["key"].tolist() == [found["rows"][0]["key"]]
 
 
+@pytest.mark.slow
 def test_nothing_selected_is_zeros_and_a_sentence(cli):
     code, out, _ = cli("errors", "none", "--json")
     found = json.loads(out)
@@ -73,6 +74,7 @@ def test_nothing_selected_is_zeros_and_a_sentence(cli):
     assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
 
 
+@pytest.mark.slow
 def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
     code, out, _ = cli("errors", "twenty", "--json")
     assert code == 0 and json.loads(out)["wrong"] == 20
@@ -80,6 +82,7 @@ def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
     assert code == 2 and "class 19" in err
 
 
+@pytest.mark.slow
 def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     code, out, _ = cli("errors", "tagged", "--tags", "--csv", "tags.csv", "--json")
     found = json.loads(out)
@@ -102,6 +105,7 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("run", "wrong"), [("none", 0), ("one-class", 10), ("several", 2), ("twenty", 20)])
 def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli, run, wrong):
     code, out, err = cli("errors", run, "--tags", "--json")
@@ -118,11 +122,13 @@ def test_of_several_labels_what_is_missed_can_be_asked(cli):
     assert code == 0 and [row["text"] for row in json.loads(out)["rows"]] == ["one"]
 
 
+@pytest.mark.slow
 def test_labels_are_not_doubted_where_the_data_are_gone(cli):
     code, out, _ = cli("errors", "three", "--label-errors")
     assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -161,6 +167,7 @@ def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
     assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
 
 
+@pytest.mark.slow
 def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
     asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
     rows = json.loads(cli(*asked, "--json")[1])["rows"]
@@ -172,6 +179,7 @@ def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
     assert code == 2 and "no order shortest; there are sure, wrong, margin, unsure, file" in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
@@ -214,6 +222,7 @@ def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, argum
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 
 
+@pytest.mark.slow
 def test_a_slice_that_a_run_does_not_have_is_said(cli, place):
     cli("slices", "three", "--save", "thirds", "--where", "note==1+1")
     one = Run("none", RunStore(place / "runs")).slices(save="gone", where="text~no. 7")["slices"]

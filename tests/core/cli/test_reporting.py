@@ -10,6 +10,8 @@ from answering import answering, right_where, texts
 
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
@@ -19,7 +21,6 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_it_is_one_object_on_stdout_and_a_file(cli, tmp_path):
     file = tmp_path / "one.html"
     code, out, err = cli("report", "one", "--to", str(file), "--json")

@@ -176,6 +176,7 @@ def test_a_sheet_packed_as_no_sheet_is_is_refused_unread(monkeypatch, tmp_path):
         inspect_file(path)
 
 
+@pytest.mark.slow
 def test_two_cells_in_the_corners_do_not_make_a_sheet_of_billions(tmp_path):
     first = f'<row r="1">{cell("A1", "text")}{cell("XFD1", "label")}</row>'
     with pytest.raises(DataError, match=r"row 1 of the sheet has 16\u202f384 columns; at most 2\u202f000 columns"):
@@ -217,6 +218,7 @@ def test_a_damaged_workbook_is_called_so(tmp_path, content):
         inspect_file(written(tmp_path / "a.xlsx", content))
 
 
+@pytest.mark.slow
 def test_entities_that_multiply_are_not_written_out(tmp_path):
     laughs = "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
     doctype = f'<!DOCTYPE l [<!ENTITY a "ha">{laughs}]>'
@@ -261,6 +263,7 @@ def test_halves_of_surrogates_in_keys_and_inside_lists_are_replaced(tmp_path):
     assert report.preview[0]["tags"] == r"['\udc00']"
 
 
+@pytest.mark.slow
 def test_brackets_without_end_are_an_ordinary_label(tmp_path):
     rows = [{"text": text, "label": "[" * 50_000 + "]" if label == "bad" else "[calm]"} for text, label in ROWS]
     report = inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
@@ -317,6 +320,7 @@ def test_a_python_dictionary_is_read_and_nothing_in_it_is_run(tmp_path):
         inspect_file(written(tmp_path / "b.jsonl", "{'a': " + "(" * 99_999))
 
 
+@pytest.mark.slow
 def test_an_archive_of_many_files_or_with_a_password_is_refused(tmp_path):
     many = io.BytesIO()
     with zipfile.ZipFile(many, "w") as archive:

@@ -305,6 +305,7 @@ cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers()
 rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
 
 
+@pytest.mark.slow
 @examples(150)
 def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, count):
     @settings(max_examples=count)

@@ -87,6 +87,7 @@ def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
     assert "die Fahrt 3 war schön" in set(found.splits["all"]["text"])
 
 
+@pytest.mark.slow
 def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
     book = openpyxl.Workbook()
     for title, label in (("First", "a"), ("Second", "b")):

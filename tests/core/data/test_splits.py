@@ -9,6 +9,7 @@ labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
 
 
+@pytest.mark.slow
 @given(labels_of, seeds, st.data())
 def test_every_prefix_has_the_class_shares_of_the_whole_but_for_rounding(labels, seed, data):
     order = stratified_order(labels, seed)
@@ -58,6 +59,7 @@ def test_a_smaller_cut_is_contained_in_a_larger_one(labels, seed, data):
     assert set(cut(labels, small, seed)[0]) <= set(cut(labels, large, seed)[0])
 
 
+@pytest.mark.slow
 @given(labels_of, seeds)
 def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
     parts = three_parts(labels, (0.8, 0.1, 0.1), seed)
@@ -112,6 +114,7 @@ def test_a_cut_of_several_labels_shares_out_rare_ones_better_than_chance():
 kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
 
 
+@pytest.mark.slow
 @given(kinds_of, seeds, st.sampled_from([(0.8, 0.1, 0.1), (0.7, 0.15, 0.15), (0.1, 0.45, 0.45)]))
 def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
     before = three_parts(labels, shares, seed)

@@ -16,6 +16,7 @@ def clouds():
     return np.concatenate([random.normal(0, 1, (300, 2)), random.normal(8, 1, (100, 2))])
 
 
+@pytest.mark.slow
 def test_it_is_the_kernel_estimate_of_scipy(clouds):
     # Of points whose covariance is the identity SciPy's kernel is round, as ours always is.
     points = (clouds - clouds.mean(0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(clouds.T))).T

@@ -38,6 +38,7 @@ def scored(draw, every_class=False):
     return labels, raw / raw.sum(1, keepdims=True)
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=60)
 def test_counted_metrics_equal_scikit_learn(case):
@@ -57,6 +58,7 @@ def test_counted_metrics_equal_scikit_learn(case):
     assert confusion(labels, predicted, len(classes)) == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
 
 
+@pytest.mark.slow
 @given(scored(every_class=True))
 @settings(max_examples=60)
 def test_ranking_metrics_equal_scikit_learn(case):
@@ -99,6 +101,7 @@ def test_each_class_equals_scikit_learn(case):
             )
 
 
+@pytest.mark.slow
 @given(scored(every_class=True))
 @settings(max_examples=40)
 def test_curves_equal_scikit_learn(case):
@@ -127,6 +130,7 @@ def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
     assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=60)
 def test_measures_of_a_scale_equal_scikit_learn(case):

@@ -44,6 +44,7 @@ def test_counted_metrics_equal_scikit_learn(case):
     assert found["brier"] == pytest.approx(np.mean((labels - probabilities) ** 2))
 
 
+@pytest.mark.slow
 @given(scored(both_sides=True))
 @settings(max_examples=60)
 def test_ranking_metrics_equal_scikit_learn(case):
@@ -94,6 +95,7 @@ def test_a_probability_of_exactly_the_threshold_is_not_said():
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=80)
 def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):

@@ -21,6 +21,7 @@ def clusters(rows: int, classes: int, width: int, seed: int) -> tuple[np.ndarray
     return (centres[labels] + random.normal(size=(rows, width)) + 5).astype(np.float32), labels
 
 
+@pytest.mark.slow
 @given(st.integers(6, 60), st.integers(2, 5), st.integers(1, 9), st.integers(0, 10_000))
 @settings(max_examples=60)
 def test_samples_equal_scikit_learn(rows, classes, width, seed):

@@ -21,6 +21,7 @@ def pairs(draw):
     return [[draw(st.lists(TAGS, min_size=n, max_size=n)) for n in lengths] for _ in range(2)]
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_metrics_are_those_of_seqeval_on_any_tags(both):
     label, said = both
@@ -39,6 +40,7 @@ def test_metrics_are_those_of_seqeval_on_any_tags(both):
         )
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_outcomes_add_up_to_the_spans_of_both_sides(both):
     for label, said in zip(*both, strict=True):
@@ -65,6 +67,7 @@ def met(label, said):
     return found
 
 
+@pytest.mark.slow
 @given(pairs())
 def test_spans_meet_the_same_ones_then_those_of_the_same_words_then_the_first_that_overlap(both):
     for label, said in zip(*both, strict=True):

@@ -4,6 +4,8 @@ import pytest
 from scipy.stats import binom
 from studies import FEW, agrees
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("studies", "seen"), [(300, 0.89), (FEW, 0.96), (2000, 0.999)])
 def test_a_test_that_is_wrong_twice_as_often_as_it_should_be_is_seen(studies, seen):

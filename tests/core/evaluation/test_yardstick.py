@@ -109,6 +109,7 @@ def test_several_labels_are_answered_one_by_one():
     np.testing.assert_array_equal(answers, yardstick_says("f", ("bad", "good"), "test", kept))
 
 
+@pytest.mark.slow
 def test_both_yardsticks_stand_beside_each_other(cache):
     found = [yardstick(dataset(), model) for model in module.YARDSTICKS]
     assert [each["model"] for each in found] == ["tfidf-logreg", "tfidf-logreg-chars"]
@@ -132,6 +133,7 @@ def test_other_data_is_measured_anew(change, cache):
     assert len(list(cache.glob("*.json"))) == 2
 
 
+@pytest.mark.slow
 def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatch):
     yardstick(dataset())
     later = dataclasses.replace(METRICS["accuracy"], name="later")
@@ -139,6 +141,7 @@ def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatc
     assert yardstick(dataset())["splits"]["test"]["later"] == 60 / 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["{", "[]", "{}", "\x00"])
 def test_a_damaged_file_is_replaced(content, cache):
     first = yardstick(dataset())

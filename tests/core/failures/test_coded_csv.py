@@ -46,6 +46,7 @@ def test_a_guard_is_taken_off_again(text):
     assert no_formula(text).lstrip("'") == no_formula(text) or not no_formula(text).startswith(("=", "+", "-", "@"))
 
 
+@pytest.mark.slow
 def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     for place, text in enumerate(NASTY):
         key = table.frame["key"][place]

@@ -39,6 +39,7 @@ def test_columns_of_names_and_of_one_value_are_no_words_and_names_are_asked_for(
     assert facets.asked == ("id", "number", "name")
 
 
+@pytest.mark.slow
 def test_each_option_has_the_rows_of_pandas(table):
     """Whatever the word: what is counted is what its rule selects."""
     frame = table.frame

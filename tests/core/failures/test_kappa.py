@@ -28,6 +28,7 @@ def test_raters_that_say_one_thing_alone_have_none():
     assert cohen(["a", "a"], ["b", "b"]).value == 0 == cohen_kappa_score(["a", "a"], ["b", "b"])
 
 
+@pytest.mark.slow
 def test_two_authors_on_the_rows_that_both_have_coded(tmp_path):
     codes, random = Codes(tmp_path, "reviews"), np.random.default_rng(0)
     names = ["irony", "label", "negation"]

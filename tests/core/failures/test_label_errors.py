@@ -61,6 +61,7 @@ def found(tmp_path_factory):
         return first, trained_on(made.record)
 
 
+@pytest.mark.slow
 def test_planted_labels_stand_first_with_the_likelier_one(found):
     result, dataset = found
     planted = {
@@ -86,6 +87,7 @@ def test_a_text_with_two_labels_is_named_with_its_rows(found):
         assert dataset.splits[row["split"]]["text"][row["row"]].lower() == "the same again"
 
 
+@pytest.mark.slow
 def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, found):
     _, dataset = found
     yardstick(dataset, taught.PRESET)
@@ -100,6 +102,7 @@ def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, foun
     assert given == [yardstick(dataset, taught.PRESET)["C"]] * taught.FOLDS
 
 
+@pytest.mark.slow
 def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
     made = train(str(several_labels_file(tmp_path / "many.csv", 240)), "vanilla", TINY, epochs=1, name="many")
     result = made.errors(label_errors=True)["label_errors"]
@@ -109,6 +112,7 @@ def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
         assert len(before ^ after) == 1 and row["p_truth"] + row["p_likelier"] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_where_the_data_are_gone_the_reason_is_given(tmp_path):
     store = RunStore(tmp_path / "runs")
     rows = load(compose("vanilla", {"data.name": "built-in"}).data).splits["test"].head(20)

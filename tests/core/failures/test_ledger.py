@@ -154,6 +154,7 @@ def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, mon
     assert set(last) == {("a", "ann"), ("b", "ann")} and last["b", "ann"] > last["a", "ann"]
 
 
+@pytest.mark.slow
 def test_a_server_keeps_so_much_and_what_is_taken_out_makes_room(tmp_path, monkeypatch):
     codes, keys = Codes(tmp_path, "d"), [f"{number:012x}" for number in range(50_000)]
     codes.note("k", "so")

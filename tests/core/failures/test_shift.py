@@ -33,6 +33,7 @@ def silent(what, share):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_of_two_sides_that_are_drawn_alike_nothing_is_marked(seed):
     random = np.random.default_rng(seed)
@@ -44,6 +45,7 @@ def test_of_two_sides_that_are_drawn_alike_nothing_is_marked(seed):
     assert all(row["p_holm"] > 0.001 for row in found["balance"])
 
 
+@pytest.mark.slow
 def test_a_planted_word_is_found_and_tells_the_sides_apart():
     random = np.random.default_rng(0)
     training, split = drawn(random, 300), drawn(random, 150)
@@ -68,6 +70,7 @@ def grams(text):
     return singles | pairs | {" ".join(each) for each in zip(words, words[1:], words[2:], strict=False)}
 
 
+@pytest.mark.slow
 def test_words_are_tested_as_fisher_and_holm_do():
     random = np.random.default_rng(3)
     training, split = (

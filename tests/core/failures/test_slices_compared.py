@@ -33,6 +33,7 @@ def save(store, **rules):
         save_slice(store, store.read("good"), name, Selection(tuple(rule.split(";"))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(store, metric):
     save(store, long="kind=long", short="kind=short")
@@ -45,6 +46,7 @@ def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(s
         assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
 
 
+@pytest.mark.slow
 def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(store):
     save(store, half="kind=long;truth=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="truth=none")
     found = compare("good", "poor", by=["slice"], store=store)

@@ -60,6 +60,7 @@ def test_the_lexicon_disagrees_where_its_words_say_the_other_side(store):
     assert tags.rows("lexicon disagrees").tolist() == [True, False, False, False, True, False]
 
 
+@pytest.mark.slow
 def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
     labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
     answering(store, "one", right_where(np.arange(40) > 3, labels), rows)
@@ -88,6 +89,7 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
         Tagged(store, table, ["few"]).rows("models disagree")
 
 
+@pytest.mark.slow
 def test_seeds_are_finished_runs_of_the_same_settings_on_the_same_rows(store):
     labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
     chances = right_where(np.ones(40, bool), labels)
@@ -129,6 +131,7 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
     assert set(tags.there) | set(tags.absent) == set(ABOUT)
 
 
+@pytest.mark.slow
 def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     table = read_table(trained.store, "films")
@@ -182,6 +185,7 @@ def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained, 
     assert not Tagged(trained.store, table).rows("question").any()
 
 
+@pytest.mark.slow
 def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
     """What stands in the place of a text is no text: its words give nobody a tag."""
     labels = np.arange(40) % 2

@@ -13,6 +13,7 @@ from core.interpret.most import Most, largest, most
 TEXTS = [TEXT, "never bad", "good", "", "but very good", "very very bad , never good"]
 
 
+@pytest.mark.slow
 def test_it_is_what_each_text_says_for_itself():
     own = reader("ndt-01-n3")
     found = {each.method: each for each in agreement(own, TEXTS)}
@@ -29,6 +30,7 @@ def test_it_is_what_each_text_says_for_itself():
         assert agreed.rho == pytest.approx(np.mean([each for each in rho if each is not None]), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_few_texts_are_read_at_once_or_many(monkeypatch):
     own = reader("sentiformer")
     whole = agreement(own, TEXTS)
@@ -38,6 +40,7 @@ def test_few_texts_are_read_at_once_or_many(monkeypatch):
         assert one.rho == pytest.approx(other.rho, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_text_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 3)
     found = {each.method: each.texts for each in agreement(reader("sentiformer", pooling="mean"), TEXTS)}

@@ -162,6 +162,7 @@ def drawn(preset, classes, task):
     return of(model), of(shuffled(model, 0)), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "classes", "task", "labels"),
     [

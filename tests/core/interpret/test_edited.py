@@ -42,6 +42,7 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EDITS)
 def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
     preset, change = EDITS[kind]
@@ -168,6 +169,7 @@ def test_what_the_model_does_not_have_cannot_be_changed():
         explain(dataclasses.replace(closed, model=model, predict=predict), TEXT)
 
 
+@pytest.mark.slow
 def test_a_run_reads_as_edited_what_is_left_of_a_text():
     loaded = load_run(RunStore(TRAINED), "starter-ndt-01-n3")
     change = Intervention(heads_off=frozenset({(0, 0), (1, 1)}))

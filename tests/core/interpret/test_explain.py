@@ -155,6 +155,7 @@ def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
         np.testing.assert_allclose(pushes(found), weights, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_neither_a_class_token_nor_padding_is_a_word():
     classed, filled = encoder(pooling="cls"), encoder("tweet-v1-p1", pad_mode="as_released")
     for own in (classed, filled):
@@ -212,6 +213,7 @@ def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
     assert explain(own, TEXT).agreement == {"attention": None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "typed"),
     [
@@ -228,6 +230,7 @@ def test_words_are_spans_of_what_was_typed_in_any_script(run, text, typed):
         assert [text[word.start : word.end] for word in found.words] == [word.word for word in found.words] == typed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
 def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_word(run):
     loaded = load_run(RunStore(TRAINED), run)
@@ -239,6 +242,7 @@ def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_w
     assert found.words[8].word == "never" and found.words[8].push == pytest.approx(whole - rest, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
 def test_eight_threads_at_once_get_what_one_gets(run):
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""

@@ -110,6 +110,7 @@ def agrees(found, expected):
     return (len(found.flip.moves), found.flip.log_odds, found.verdict) == (expected[0], odds, "proven")
 
 
+@pytest.mark.slow
 def test_flips_of_a_linear_model_are_minimal_against_brute_force():
     text, sizes = "fine film not bad good great", []
     for bias in (-1.5, 0.0, 0.6, 1.2, 3.0):
@@ -152,6 +153,7 @@ def test_so_many_others_are_told():
     assert found.verdict == "proven" and len(found.flip.moves) == 1 and len(found.also) == ALSO
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [-2.0, -0.02, 0.05, 0.4, 5.0])
 def test_flips_of_an_encoder_are_minimal_against_brute_force(bias):
     text = "the ending never works but"
@@ -203,6 +205,7 @@ def test_so_many_texts_are_read_and_no_more(readings):
     assert found.flip is None and found.verdict == "none found"
 
 
+@pytest.mark.slow
 def test_of_sixty_words_pairs_leave_readings_for_triples():
     own, asked = bag(50.0)
     found = last(search(own, SIXTY))
@@ -211,6 +214,7 @@ def test_of_sixty_words_pairs_leave_readings_for_triples():
     assert sum(length > 57 for length in lengths) > 2000
 
 
+@pytest.mark.slow
 def test_a_flip_is_not_proven_while_smaller_sets_are_unread():
     words = [f"word{number}" for number in range(20)]
     strong = {"word3": 6.0, "word7": 6.0, "word9": 6.0}

@@ -104,6 +104,7 @@ def family(name):
     return build(dataclasses.replace(config, width=6), vocabulary=VOCABULARY, classes=3).double().eval()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_integrated_gradients_are_those_of_a_plain_loop(name):
     model, batch, target = (

@@ -67,6 +67,7 @@ class Own:
 MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", MODELS)
 def test_every_point_is_what_one_intervention_gives(preset):
     own = Own(preset)
@@ -122,6 +123,7 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert first.at(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_range_suits_the_constraint():
     for preset, ends in (("ndt-01-n3", (0, 1)), ("ndt-pm1-n4", (-1, 1)), ("differential-v2", (0, 1))):
         first = Own(preset).curves().curves[0]
@@ -154,6 +156,7 @@ def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
     assert own.p() == said
 
 
+@pytest.mark.slow
 def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets():
     loaded = load_run(RunStore(TRAINED), "starter-differential")
     alone, view = loaded.lambdas(TEXT), loaded.inspect(TEXT)

@@ -95,6 +95,7 @@ def test_a_mean_that_stays_changes_nothing_where_only_the_mean_is_read(straight)
 ENCODERS = ["ndt-01-n3", "differential", "sentiformer", "lexical-last", "tweet-v1-p2", "inceptive-16"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ENCODERS)
 def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
     run = RunStore(TRAINED)
@@ -137,6 +138,7 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
         )
 
 
+@pytest.mark.slow
 def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
     own = reader("lexical-hadamard", lexicon="vader")
     found = by_place(parts(own, TEXT, "good"))
@@ -211,6 +213,7 @@ def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
     assert (own.predict([TEXT]).logits == said).all()
 
 
+@pytest.mark.slow
 def test_eight_threads_at_once_get_what_one_gets_and_visitors_see_the_model_as_trained():
     loaded = load_run(RunStore(TRAINED), "starter-ndt-01-n3")
     alone, view = loaded.parts(TEXT), loaded.inspect(TEXT)

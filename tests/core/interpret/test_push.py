@@ -58,6 +58,7 @@ def test_shapley_values_of_few_words_are_exact(n):
     assert (found.errors == 0).all() and found.orders == math.factorial(n) and found.alone == 0.5
 
 
+@pytest.mark.slow
 def test_sampled_shapley_values_are_as_near_as_their_standard_error_says():
     truth = exact(game, 7)
     draws = [shapley(game, 7, 100, seed) for seed in range(100)]

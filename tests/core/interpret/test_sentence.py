@@ -64,6 +64,7 @@ def test_a_text_with_half_its_words_unknown_says_so(share, said):
     assert unknown_note(share) == said and mostly_unknown(share) == bool(said)
 
 
+@pytest.mark.slow
 def test_the_written_page_says_it_before_the_answer():
     view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
     shown = page(view, run="r", model="m")
@@ -119,6 +120,7 @@ def test_the_page_is_self_contained_and_escapes_what_was_typed():
     ]
 
 
+@pytest.mark.slow
 def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
     import json
 

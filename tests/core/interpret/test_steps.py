@@ -121,6 +121,7 @@ CROSSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CROSSED)
 def test_crossed_papers_follow_their_formulas_too(name):
     preset, change = CROSSED[name]
@@ -234,6 +235,7 @@ def test_the_terms_of_each_paper_are_shown(preset, words, letters):
     assert words in stage.reading and {each.name for each in stage.matrices} == letters
 
 
+@pytest.mark.slow
 def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
     own = reader("lexical-last-scaled")
     assert "does not reach this map; it reaches head 4" in steps(own, TEXT, head=1).stage("terms").reading
@@ -349,6 +351,7 @@ def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(n
     np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
 
 
+@pytest.mark.slow
 def test_a_stage_says_what_is_edited_in_it():
     def reading(name, stage, **place):
         preset, change = EDITED[name]

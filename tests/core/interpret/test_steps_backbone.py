@@ -54,6 +54,7 @@ def folder(request, tmp_path_factory):
     return backbone(tmp_path_factory.mktemp(request.param), request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(folder, kind):
     own = reader(folder, **KINDS[kind])
@@ -75,6 +76,7 @@ def test_of_a_pair_each_text_has_its_type(folder):
     np.testing.assert_allclose(found.stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

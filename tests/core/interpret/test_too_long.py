@@ -83,6 +83,7 @@ def test_a_push_is_that_of_the_word_in_the_text_that_is_read(own):
     np.testing.assert_allclose(several.pushes, found.pushes, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_shapley_values_are_those_of_the_text_that_is_read(own):
     long = explain(own, f"{READ} good", "shapley", "bad")
     assert long.completeness.at_reference == pytest.approx(odds(own, "")[0], abs=1e-6)
@@ -106,6 +107,7 @@ def test_shapley_values_are_those_of_the_text_that_is_read(own):
     np.testing.assert_allclose([word.push for word in long.words], sums / 200, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_flip_is_searched_in_the_text_that_is_read(own):
     *_, long = search(own, TEXT, "bad", readings=200)
     *_, short = search(own, READ, "bad", readings=200)
@@ -113,6 +115,7 @@ def test_a_flip_is_searched_in_the_text_that_is_read(own):
     assert long.text == READ and long.note == "The model reads the first 6 tokens; 7 at the end are cut off."
 
 
+@pytest.mark.slow
 def test_explanations_are_judged_on_what_is_read():
     texts = sentences(12, 3)
     short = toy(opinions(1))

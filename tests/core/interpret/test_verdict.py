@@ -117,8 +117,13 @@ def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_nothing_that_is_said_of_a_starter_with_random_weights_is_evidence(seed):
+@pytest.mark.study
+def test_nothing_that_is_said_of_a_starter_with_random_weights_is_evidence(studies):
+    for seed in range(1, 1 + studies(3, few=1)):
+        _expect_no_evidence(seed)
+
+
+def _expect_no_evidence(seed):
     loaded = load_run(RunStore(TRAINED), "starter-tweet-v1-p2").randomised(seed)
     rows = judged(loaded.record, Wanted(split="validation", limit=60)).rows
     said = [Labelled(text, (label,)) for text, label in zip(rows["text"], rows["label"], strict=True)]

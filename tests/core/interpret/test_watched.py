@@ -95,6 +95,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_it_stops_wherever_it_is_told_and_the_model_answers_as_before(name, tmp_path):
     lent = reader("ndt-01-n3", max_length=256)

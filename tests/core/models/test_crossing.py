@@ -65,6 +65,7 @@ def test_an_invalid_configuration_is_refused_with_its_nearest_valid_choice(setti
     assert way_out in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_the_penalty_pushes_component_maps_apart():
     torch.manual_seed(0)
     attention = AttentionConfig(heads=2, components=3, mixing="additive", qk_width="half")

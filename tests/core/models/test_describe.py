@@ -33,6 +33,7 @@ def test_the_formula_counts_what_is_built():
             assert counted == built(preset.model, vocabulary, classes), name
 
 
+@pytest.mark.slow
 @seeds(60)
 def test_the_formula_counts_every_combination_of_parts(seed):
     config = drawn(seed)

@@ -32,6 +32,7 @@ MODELS = [
 EVERY = pytest.mark.parametrize("config", MODELS)
 
 
+@pytest.mark.slow
 @EVERY
 def test_the_fast_path_agrees_with_the_traced_path(config, batch):
     for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 2e-5)):

@@ -77,6 +77,7 @@ def theirs(known, batch, kind):
     return said, keep
 
 
+@pytest.mark.slow
 def test_untouched_it_is_what_its_own_library_computes_to_the_bit(known, make, batch):
     said, keep = theirs(known, batch, "sdpa")
     model = make()
@@ -127,6 +128,7 @@ def test_rows_of_attention_sum_to_one_however_they_are_computed(make, batch, str
         assert torch.allclose(seen.maps.sum(-1), torch.ones(()), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "further", [{}, {"model.attention.lexical_heads": "last"}, {"model.attention.lexical_scaled": True}]
 )

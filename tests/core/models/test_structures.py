@@ -1,10 +1,12 @@
 """The presets on which properties are tested stand for all presets."""
 
+import pytest
 from structures import QUICK, STRUCTURES, same_structure, structure
 
 from core.models.presets import PRESETS
 
 
+@pytest.mark.slow
 def test_every_preset_shares_its_structure_with_one_of_the_list():
     assert [name for name in PRESETS if not same_structure(name)] == []
 

@@ -22,6 +22,7 @@ def of_one(length: int, *, layer: int = 0, random: int = 2, seed: int = 0) -> li
     return global_positions(torch.tensor([length]), layer=layer, random=random, seed=seed)[0].tolist()
 
 
+@pytest.mark.slow
 @given(**settings_of_a_row)
 def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(length, layer, random, seed):
     row = of_one(length, layer=layer, random=random, seed=seed)
@@ -33,6 +34,7 @@ def test_first_last_and_as_many_others_as_there_are_all_distinct_and_inside(leng
     assert row[len(present) :] == [ABSENT] * (2 + random - len(present))  # the absent ones are last
 
 
+@pytest.mark.slow
 @given(lengths=st.lists(st.integers(0, 60), min_size=1, max_size=6), layer=st.integers(0, 3))
 def test_a_row_has_the_same_globals_in_every_batch(lengths, layer):
     together = global_positions(torch.tensor(lengths), layer=layer, random=2, seed=3)

@@ -149,6 +149,7 @@ def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[t
     return maps, attention.out(torch.cat(heads, -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_attention_is_its_equation_written_out(part):
     attention = layer(**part)
@@ -278,6 +279,7 @@ SILENT = {"off": Intervention(lexical_off=frozenset({1})), "mean": Intervention(
 MULTIPLIED = [name for name, part in PARTS.items() if part.get("lexical") == "hadamard"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("silent", SILENT)
 @pytest.mark.parametrize("name", MULTIPLIED)
 def test_a_silenced_factor_is_left_out_of_the_equation_or_its_mean_stands_there(name, silent):

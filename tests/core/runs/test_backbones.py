@@ -145,6 +145,7 @@ def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
     assert len(members(gone)) == 1  # a recorded one can still be shown and removed
 
 
+@pytest.mark.slow
 def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
     folder = written(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
     found = Backbone("bert", folder)

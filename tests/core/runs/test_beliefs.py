@@ -127,6 +127,7 @@ def test_a_process_of_its_own_is_asked_for_the_same(measured, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_text_has_numbers_and_no_verdict(measured):
     store, _ = measured
     found = verbs.believe("mine", "word1 good word2 bad", store=store)

@@ -66,6 +66,7 @@ def test_a_pair_has_the_fields_that_are_promised(store, three):
     assert set(pair) == set(promised.split())
 
 
+@pytest.mark.slow
 def test_intervals_and_verdicts_agree(store, three):
     for pair in compared(store, *three, metrics=["accuracy", "f1_macro", "loss"], by=["kind"])["pairs"]:
         low, high = pair["interval"]
@@ -98,6 +99,7 @@ def test_the_interval_of_several_seeds_is_that_of_overview(store):
     assert found == list(over_runs(values, {run: wilson(share * ROWS, ROWS) for run, share in values.items()}))
 
 
+@pytest.mark.slow
 def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(store):
     """64 of a kind without a differing row, 30 with 3: once 0 to 0, once beyond what a difference of two F1 can be."""
     labels = np.arange(400) % 2
@@ -118,6 +120,7 @@ def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(s
     assert low < -0.05 and high > 0.05, "what McNemar and Tango say of 64 rows on which both are equally right"
 
 
+@pytest.mark.slow
 def test_seeds_that_are_never_right_are_not_the_same(store):
     for name, preset in (("a", "vanilla"), ("b", "differential")):
         for seed in range(3):
@@ -128,6 +131,7 @@ def test_seeds_that_are_never_right_are_not_the_same(store):
     ] * 2
 
 
+@pytest.mark.slow
 def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
     with pytest.raises(InputError, match=r"--metric f1_macro --by label: on rows of one label, .* use accuracy"):
         compared(store, *three, metrics=["f1_macro"], by=["label"])
@@ -158,12 +162,14 @@ def test_each_value_has_the_metric_of_tfidf(store, three, monkeypatch):
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
 
 
+@pytest.mark.slow
 def test_where_tfidf_cannot_be_fitted_a_note_says_why(store, three):
     found = compared(store, "good", "poor", by=["kind"])
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
 
 
+@pytest.mark.slow
 def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
     found = compared(store, *three[:2], by=["kind", "label"])["by"]
     assert [(row["column"], row["value"], row["n"]) for row in found] == [
@@ -212,6 +218,7 @@ def test_seeds_of_one_model_are_compared_one_by_one_where_there_is_no_other(stor
     assert [each["name"] for each in compared(store, "a", "b")["runs"]] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_six_folds_are_tested_by_wilcoxon(store):
     differences = []
     for fold in range(6):

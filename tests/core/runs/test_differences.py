@@ -30,6 +30,7 @@ def sampled(loaded, texts, chances):
     return sample.differences()
 
 
+@pytest.mark.slow
 def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded):
     frame = read_predictions(loaded.folder / "evaluation" / "test" / "predictions.parquet")
     frame = frame.sample(300, random_state=0)
@@ -47,12 +48,14 @@ def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded):
     )
 
 
+@pytest.mark.slow
 def test_of_a_long_file_a_sample_is_compared(loaded, monkeypatch):
     monkeypatch.setattr(differences, "SAMPLED", 50)
     found = sampled(loaded, [f"text {row}" for row in range(500)], np.tile([0.9, 0.1], (500, 1)))
     assert found["n"]["other"] == 50
 
 
+@pytest.mark.slow
 def test_a_split_is_compared_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     record = STORE.read(RUN)

@@ -30,6 +30,7 @@ def at(loaded, temperature, prior, **training):
     return dataclasses.replace(loaded, record=record)
 
 
+@pytest.mark.slow
 def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
     own = at(loaded, 1.0, prior)
@@ -41,6 +42,7 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
     assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
     found = doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     assert found["near"] == 1
@@ -48,6 +50,7 @@ def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
     assert found["note"] == said + "(negative 0.90, positive 0.10)."
 
 
+@pytest.mark.slow
 def test_without_a_prior_in_the_record_it_is_that_of_the_data_or_of_classes_that_weigh_the_same(loaded):
     assert doubt(at(loaded, 2.0, None), LETTERS, WHY) == {"left_out": WHY, "note": ""}
     alike = doubt(at(loaded, 1e6, None, class_weights="balanced"), LETTERS, WHY)

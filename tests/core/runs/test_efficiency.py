@@ -66,6 +66,7 @@ def test_other_weights_are_measured_anew(store):
     assert found(store, "old").one is None
 
 
+@pytest.mark.slow
 def test_a_damaged_measurement_is_made_again(store, tmp_path):
     measure(store, "old")
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()

@@ -34,6 +34,7 @@ def rows_without_time(store, run):
     return [{**row, "seconds": 0} for row in read_history(store.path(run) / HISTORY).rows]
 
 
+@pytest.mark.slow
 def test_a_run_from_a_file_to_its_results(store, tiny):
     run = store.create(tiny(), "ndt-01-n3", "mine").run
     told = []
@@ -127,6 +128,7 @@ def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch
     assert best_row["validation"]["ece"] == pytest.approx(told["as_trained"]["validation"]["ece"], abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", YARDSTICKS)
 def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
     preset, store, tiny, table, tmp_path, monkeypatch
@@ -368,6 +370,7 @@ def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, 
     assert {0, 5, 12} <= set(seen)
 
 
+@pytest.mark.slow
 def test_a_baseline_names_its_files_as_others_do(store, tiny):
     run = store.create(tiny("tfidf-logreg"), "tfidf-logreg").run
     execute(store, run)

@@ -148,6 +148,7 @@ def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
     assert content(brought) == before
 
 
+@pytest.mark.slow
 def test_a_map_that_a_starter_brings_is_taken(store, brought, monkeypatch):
     config = ProjectionConfig("pca", 2, 3000, 0)
     with monkeypatch.context() as patch:

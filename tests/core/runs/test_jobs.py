@@ -152,6 +152,7 @@ def gone():
     return Process(process.pid, started, this_process().host)
 
 
+@pytest.mark.slow
 def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down(store, config, sleeping):
     for name in ("never", "died", "lost", "lives", "done", "failed"):
         store.create(config, "ndt-01-n2", name)

@@ -29,6 +29,7 @@ def given(tmp_path, record):
     return take
 
 
+@pytest.mark.slow
 def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
     own = judged(record, Wanted())
     kept = pd.read_parquet(finished / "mine/evaluation/test/predictions.parquet")

@@ -23,6 +23,7 @@ def store(finished, tmp_path, monkeypatch):
     return RunStore(finished)
 
 
+@pytest.mark.slow
 def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     told = []
     found = verbs.layers("mine", store=store, on_progress=lambda what, share: told.append(share))

@@ -38,6 +38,7 @@ def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, nam
     assert store.read(run).results["metrics"]["test"]
 
 
+@pytest.mark.slow
 def test_weights_of_another_model_are_told(store, run, tiny):
     other = store.create(tiny("vanilla", **{"training.epochs": 1, "model.layers": 1}), "vanilla", "other").run
     execute(store, other)

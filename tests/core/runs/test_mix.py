@@ -81,6 +81,7 @@ def said(store, split, run="mixed"):
     return table["text"].tolist(), table.filter(like="probability:").to_numpy()
 
 
+@pytest.mark.slow
 def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_other(trained, loaded):
     texts, _ = said(trained, VALIDATION)
     labels = load(loaded.record.config.data).targets(VALIDATION)
@@ -97,6 +98,7 @@ def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_oth
     assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
+@pytest.mark.slow
 def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     texts, _ = said(trained, "test")
     parts = loaded.predict(texts).parts
@@ -113,6 +115,7 @@ def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     )
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
     for split in (VALIDATION, "test"):
         texts, kept = said(trained, split)
@@ -162,6 +165,7 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
         verbs.inspect("mixed", TEXT, edit="mixture", store=trained)
 
 
+@pytest.mark.slow
 def test_wherever_it_is_named_it_says_so(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
@@ -181,6 +185,7 @@ def test_it_counts_in_the_size_of_the_run(trained, loaded):
     assert record.parameters == sum(each.numel() for each in both)
 
 
+@pytest.mark.slow
 def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
     elsewhere = RunStore(tmp_path / "elsewhere")
     archive.export_file(trained, "mixed", tmp_path / "mixed.zip")

@@ -53,6 +53,7 @@ def table(trained):
     return pd.read_parquet(trained.path("several") / "evaluation/test/predictions.parquet")
 
 
+@pytest.mark.slow
 def test_the_record_knows_the_task_and_what_was_tuned(trained):
     record = trained.read("several")
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)

@@ -10,6 +10,8 @@ from core.runs import efficiency, predictions
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
 from core.runs.worker import execute
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def secret(table):
@@ -48,7 +50,6 @@ def test_no_file_of_the_run_holds_a_text(store, pair, secret):
     assert held(without) == []
 
 
-@pytest.mark.slow
 def test_where_the_data_are_the_texts_are_read_again(store, pair):
     kept, without = pair
     for split in evaluated_splits(store.path(kept)):
@@ -58,7 +59,6 @@ def test_where_the_data_are_the_texts_are_read_again(store, pair):
     assert lacks_texts(store.path(without), store.read(without)) == ""
 
 
-@pytest.mark.slow
 def test_where_the_data_are_not_every_text_says_so(store, pair, table):
     table.unlink()
     _, without = pair
@@ -72,7 +72,6 @@ def test_where_the_data_are_not_every_text_says_so(store, pair, table):
         efficiency._measured(store, without)
 
 
-@pytest.mark.slow
 def test_changed_data_are_not_taken_for_those_of_the_run(store, pair, table):
     _, without = pair
     rows = pd.read_csv(table)

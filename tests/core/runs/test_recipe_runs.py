@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from core.cli.progress import TrainingProgress
@@ -24,6 +25,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_a_run_knows_its_recipe_and_reads_the_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")

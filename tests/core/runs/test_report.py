@@ -35,6 +35,7 @@ def write(path, texts, labels, **columns):
     return Wanted(str(path))
 
 
+@pytest.mark.slow
 def test_every_metric_has_an_interval(own):
     assert own["n"] == 120 and set(own["metrics"]) == set(own["intervals"])
     assert all(low <= own["metrics"][name] <= high for name, (low, high) in own["intervals"].items())
@@ -42,6 +43,7 @@ def test_every_metric_has_an_interval(own):
     json.dumps(own, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_both_calibration_errors_are_told(loaded):
     """Of a run with a temperature; the probabilities that it says are at that."""
     sure = {**loaded.record.results, "temperature": {"value": 0.25, "rows": 500}}
@@ -61,6 +63,7 @@ def test_both_calibration_errors_are_told(loaded):
     assert (told["prior"], told["changed"]) == (None, 0)
 
 
+@pytest.mark.slow
 def test_towards_a_prior_answers_that_change_are_counted(loaded):
     prior = {"negative": 0.05, "positive": 0.95}
     sure = {**loaded.record.results, "temperature": {"value": 8.0, "rows": 500, "prior": prior}}
@@ -77,6 +80,7 @@ def test_towards_a_prior_answers_that_change_are_counted(loaded):
     assert told["note"].startswith(said) and told["note"].endswith(f"; {count} answers are another one.")
 
 
+@pytest.mark.slow
 def test_texts_with_half_their_words_unknown_are_counted(loaded, tmp_path):
     texts = ["good word1 word2", "zzz bad", "zzz qqq www", "word1 bad zzz"]
     wanted = write(tmp_path / "a.csv", texts, ["positive", "negative", "positive", "negative"])
@@ -98,6 +102,7 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
     assert unseen["intervals"] == intervals(labels, probabilities)
 
 
+@pytest.mark.slow
 def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
@@ -127,6 +132,7 @@ def test_the_warning_says_how_many_and_what_is_left(own):
     assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
 
 
+@pytest.mark.slow
 def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_path):
     found = report(loaded, judged(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)))
     assert found["n"] == 2 and set(found["left_out"]) == {"roc_auc", "roc_auc_macro", "average_precision"}
@@ -134,6 +140,7 @@ def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_pa
     assert "Only 2 rows" in found["warnings"][0]
 
 
+@pytest.mark.slow
 def test_long_texts_are_told_with_their_share(loaded, tmp_path):
     long = "good " * (loaded.tokenizer.max_length + 1)
     wanted = write(
@@ -146,6 +153,7 @@ def test_long_texts_are_told_with_their_share(loaded, tmp_path):
     assert "--passage WORDS reads them whole" in note
 
 
+@pytest.mark.slow
 def test_all_rows_seen_leave_nothing_to_say_of_new_texts(loaded, tmp_path):
     rows = _split(loaded, "train").head(4)
     wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
@@ -187,6 +195,7 @@ def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
     assert any("It is not known what 'elder' learned from" in each for each in found["warnings"])
 
 
+@pytest.mark.slow
 def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded, monkeypatch):
     given = judged(loaded.record, Wanted())
     first = report(loaded, given)
@@ -195,6 +204,7 @@ def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded
     assert report(loaded, given) == first
 
 
+@pytest.mark.slow
 def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
     assert [row["value"] for row in own["by"]["values"]] == ["negative", "positive"]
     labels = ["positive", "negative"] * 12
@@ -206,6 +216,7 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
         report(loaded, judged(loaded.record, wanted), by="sauce")
 
 
+@pytest.mark.slow
 def test_both_yardsticks_stand_beside_it_fitted_on_what_it_was_trained_on(loaded):
     trained = trained_on(loaded.record)
     found = report(loaded, judged(loaded.record, Wanted()))["yardsticks"]

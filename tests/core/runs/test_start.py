@@ -24,6 +24,7 @@ def begun(store, tiny, preset, start, **settings):
     return store.create(tiny(preset, **given), preset).run
 
 
+@pytest.mark.slow
 def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
     known = with_start({"training.start": first, "model.layers": 1}, store)
     assert known["model.layers"] == 1 and known["model.norm"] == "rms" and known["model.width"] == 8
@@ -32,6 +33,7 @@ def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
     assert flat(compose("ndt-01-n3", known))["model.attention.components"] == 3
 
 
+@pytest.mark.slow
 def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tiny, first):
     run = begun(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
     record = execute(store, run)

@@ -161,6 +161,7 @@ def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, confi
     assert [record.run for record in store.list()] == ["second"]
 
 
+@pytest.mark.slow
 def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, created):
     rewritten(lambda tree: tree.update(reason="x" * 60_000_000))(store.path("first") / RECORD)
     assert store.list()[0].reason.endswith("run.json: cannot be read: it has 57 MB, and at most 4 MB are read")
@@ -448,6 +449,7 @@ def test_whether_a_process_lives_is_asked_anew_each_time(store, created, monkeyp
     assert store.list()[0].status == "failed"
 
 
+@pytest.mark.slow
 def test_many_threads_may_list_while_records_change(store, config):
     for name in "abcdef":
         store.create(config, "p", name)

@@ -235,6 +235,7 @@ def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
     until(lambda: not sweep_drive.driven(store, "study"))
 
 
+@pytest.mark.slow
 def test_a_detached_sweep_that_cannot_start_says_where_the_reason_is(store, monkeypatch):
     plan(store)
     monkeypatch.setattr(sweep_drive, "command", lambda name: [sys.executable, "-c", "raise SystemExit('no disk')"])

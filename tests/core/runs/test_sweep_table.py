@@ -44,6 +44,7 @@ def made(store, monkeypatch):
     return make
 
 
+@pytest.mark.slow
 def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
     row, _ = table(store, made({"vanilla": 4, "bilstm": 8}, seeds=(0, 1, 2)))["rows"]
     values = [0.9, 0.875, 0.85]
@@ -80,6 +81,7 @@ def test_seeds_of_other_rows_say_why_they_cannot_answer_together(store, made):
     assert row["together"] == {} and found["together"] is None and "rows" in row["apart"]
 
 
+@pytest.mark.slow
 def test_seeds_of_each_fold_answer_together(store, made):
     (row,) = table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
@@ -97,6 +99,7 @@ def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
     assert found["p"] > first["accuracy"]["p"]  # the seeds disagree a little
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
 def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
     rows = table(
@@ -113,6 +116,7 @@ def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
         assert each["significant"] == (each["p"] < 0.05) == (not each["low"] <= 0 <= each["high"])
 
 
+@pytest.mark.slow
 def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
     base, better = table(store, made({"vanilla": 16, "bilstm": 4}), baseline="vanilla")["rows"]
     assert base["versus_baseline"] == {}

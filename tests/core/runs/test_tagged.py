@@ -42,6 +42,7 @@ def trained(file, tmp_path_factory):
     return store
 
 
+@pytest.mark.slow
 def test_the_record_has_span_metrics_with_intervals(trained):
     record = trained.read("names")
     assert (record.status, record.task) == ("done", "tokens")

@@ -67,6 +67,7 @@ def test_without_repeats_each_fold_has_a_fifth_of_every_class_and_of_every_set_o
         assert np.bincount(found[:80]).tolist() == [16] * 5 and np.bincount(found[80:]).tolist() == [4] * 5
 
 
+@pytest.mark.slow
 def test_no_row_is_taught_by_a_fit_that_has_seen_it_or_a_repeat(monkeypatch):
     said = texts()
     seen, told = [], []
@@ -87,6 +88,7 @@ def test_no_row_is_taught_by_a_fit_that_has_seen_it_or_a_repeat(monkeypatch):
         assert not [text for text in rows if text.lower() in read]
 
 
+@pytest.mark.slow
 def test_labels_that_are_noise_are_not_given_away():
     """A fit that had seen its rows would know them by their own word; this one knows nothing."""
     random = np.random.default_rng(1)
@@ -96,6 +98,7 @@ def test_labels_that_are_noise_are_not_given_away():
     assert abs((found.argmax(1) == labels).mean() - 0.5) < 0.1
 
 
+@pytest.mark.slow
 def test_of_several_labels_each_is_taught_by_itself():
     labels = [((0,), (1,), (0, 1), ())[row % 4] for row in range(80)]
     said = [
@@ -105,6 +108,7 @@ def test_of_several_labels_each_is_taught_by_itself():
     assert ((found > 0.5) == [[0 in each, 1 in each] for each in labels]).all()
 
 
+@pytest.mark.slow
 def test_a_run_that_teaches_reads_in_portions_and_can_be_stopped_between_them(store, tiny, monkeypatch):
     execute(store, store.create(tiny("tfidf-logreg"), "tfidf-logreg", "mistress").run)
     config = tiny("vanilla", **{"training.teacher": "mistress"})
@@ -129,6 +133,7 @@ def test_a_run_that_teaches_reads_in_portions_and_can_be_stopped_between_them(st
     assert taught.taught(store, portions, config, data, lambda: None) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_that_teaches_many_is_asked_once_for_the_same_texts(store, tiny, monkeypatch):
     config = tiny("vanilla", **{"training.teacher": "mistress"})
     execute(store, store.create(tiny("tfidf-logreg"), "tfidf-logreg", "mistress").run)
@@ -148,6 +153,7 @@ def test_a_run_that_teaches_many_is_asked_once_for_the_same_texts(store, tiny, m
     assert np.array_equal(said("third", data), first) and len(asked) == 3
 
 
+@pytest.mark.slow
 def test_a_finished_run_teaches_by_its_probabilities_in_the_order_of_our_classes(store, tiny):
     config = tiny("tfidf-logreg")
     run = store.create(config, "tfidf-logreg", "mistress").run

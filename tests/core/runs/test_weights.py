@@ -74,6 +74,7 @@ def test_weights_that_are_no_numbers_are_refused(model, tmp_path, number):
         read_weights(model, tmp_path / "w")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", ["float16", "int8"])
 def test_a_run_is_judged_with_the_weights_that_it_keeps(store, tiny, kept):
     run = store.create(tiny("vanilla", **{"training.weights": kept}), "vanilla").run

@@ -50,6 +50,7 @@ def test_clusters_joined_are_the_text_and_none_is_finer_than_those_of_unicode(te
     assert ends(clusters(text)) <= ends(regex.findall(r"\X", text))
 
 
+@pytest.mark.slow
 @given(texts)
 def test_no_cluster_is_in_two_words_and_only_blanks_and_the_unseen_in_none(text):
     words = typed_words(text)
@@ -62,6 +63,7 @@ def test_no_cluster_is_in_two_words_and_only_blanks_and_the_unseen_in_none(text)
     assert not any(sign.isprintable() and not sign.isspace() for sign in rest)
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 12))
 def test_a_text_is_cut_between_two_clusters(text, most):
     short = clipped(text, most)

@@ -252,6 +252,7 @@ def test_several_lexicons_are_different_ones_with_a_comma_between(name):
         TextConfig(lexicon=name)
 
 
+@pytest.mark.slow
 def test_which_of_several_lexicons_has_nothing_left_is_said(lexicon):
     empty = lexicon("word,polarity\n:(,-1\n", "marks.csv")
     with pytest.raises(DataError, match=r"marks\.csv.*nothing of the lexicon"):

@@ -113,6 +113,7 @@ def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
     assert owners.keys() <= set(tokens.tokens)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="aé'\u0301`\u02bc\u200d\u200c\u200b\ufe0f❤👩<br>/&amp;#39 \ufb01\uff47ｶﾞ\n‖", max_size=40))
 def test_places_rise_and_end_where_the_text_ends(text):
     every = range(len(text) + 1)

@@ -98,6 +98,7 @@ def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
     assert normalise(text, kind, elongation=True, capitals=True) == expected
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 def test_marks_change_nothing_but_what_they_mark(kind, text):

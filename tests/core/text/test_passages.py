@@ -11,6 +11,7 @@ from core.text.passages import passages, words_of_passage
 words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
 
 
+@pytest.mark.slow
 @given(words, st.integers(1, 25))
 def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found, most):
     cut = passages("  ".join(found), most)

@@ -121,6 +121,7 @@ def test_what_stands_behind_the_last_word_that_is_asked_is_nobody_s():
     assert shares("", [], [], config).shape == (0, 0)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="aB é'\u0301-.@#😀👍🏽영한ছবি<>&;:/w\u200b\n3", max_size=40), st.sampled_from(NORMALISERS))
 def test_every_token_is_wholly_someone_s(text, normaliser):
     found, tokens = shared(text, TextConfig(normaliser=normaliser))

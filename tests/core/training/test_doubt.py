@@ -18,6 +18,7 @@ TEXTS = ["a good film", "a bad film", "not bad", "영화가 정말 재미있어�
 TOKENIZER = fit_tokenizer(TEXTS, TextConfig(min_freq=1))
 
 
+@pytest.mark.slow
 def test_made_up_texts_are_the_same_for_the_same_seed_and_of_unknown_words():
     found = nonsense(TEXTS, 200, 0)
     assert found == nonsense(TEXTS, 200, 0) != nonsense(TEXTS, 200, 1)

@@ -19,6 +19,7 @@ TOKENIZER = fit_tokenizer(TEXTS, TextConfig(min_freq=1, max_length=12))
 LENGTHS, KINDS = np.random.default_rng(0).integers(1, 30, 400), np.repeat([0, 1], [300, 100])
 
 
+@pytest.mark.slow
 def test_a_joined_text_is_of_one_class_and_as_long_as_fits():
     found = groups(LENGTHS, KINDS, 2000, 200, 0)
     assert all(len(set(KINDS[rows])) == 1 for rows in found)

@@ -78,6 +78,7 @@ def test_what_is_learned_can_differ_from_the_labels_and_have_rows_of_its_own(mak
     assert sure == pytest.approx(0.75, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make):
     first, again, other = make("a"), make("b"), make("c", seed=1)
     for job in (first, again, other):
@@ -116,6 +117,7 @@ def test_a_training_killed_between_checkpoints_resumes_to_the_bit(make, step):
     assert rows_without_time(whole) == rows_without_time(resumed)
 
 
+@pytest.mark.slow
 def test_checkpoints_come_by_the_clock_within_an_epoch(make, monkeypatch):
     monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     saved = []
@@ -128,6 +130,7 @@ def test_checkpoints_come_by_the_clock_within_an_epoch(make, monkeypatch):
     assert saved == [(step, 7) for step in range(8)]
 
 
+@pytest.mark.slow
 def test_a_finished_training_only_hands_back_its_best_weights(make):
     first = make()
     first.run()
@@ -151,6 +154,7 @@ def scripted(values, name="accuracy"):
     return lambda labels, logits: {name: next(left)}
 
 
+@pytest.mark.slow
 def test_the_best_epoch_is_kept_and_patience_ends_the_training(make):
     kept = []
 
@@ -165,6 +169,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(make):
     assert len(kept) == 2 and same(weights(job), kept[1])
 
 
+@pytest.mark.slow
 def test_patience_0_never_stops_early(make):
     assert make(epochs=4, patience=0, score=scripted([0.5, 0.4, 0.3, 0.2])).run().steps == 28
 
@@ -176,6 +181,7 @@ def test_a_stopped_training_stays_stopped_when_resumed(make):
     assert make(epochs=9, patience=2, score=scripted([])).run().steps == 21
 
 
+@pytest.mark.slow
 def test_of_losses_the_smallest_is_best(make):
     job = make(epochs=3, metric="loss", lr=1e-3)
     outcome = job.run()
@@ -246,6 +252,7 @@ def test_lambda_learns_at_its_own_rate_and_goes_on_to_the_bit(make):
     assert same(weights(whole), weights(resumed)) and not same(weights(whole), weights(make("other")))
 
 
+@pytest.mark.slow
 def test_the_history_begins_before_the_first_update_and_follows_the_schedule(make):
     job = make(warmup=0.2)
     before = [layer[:, 0].tolist() for layer in job.model.lambdas()]
@@ -338,7 +345,7 @@ from conftest import training
 from core.training import stage
 torch.set_num_threads(1)
 stage.CHECKPOINT_SECONDS = 0.05
-job = training(Path(sys.argv[2]), rows=2000, epochs=2)
+job = training(Path(sys.argv[2]), rows=800, epochs=2)
 job.run()
 from safetensors.torch import save_file
 save_file(job.model.state_dict(), Path(sys.argv[2]) / "weights.safetensors")
@@ -361,13 +368,14 @@ def test_a_process_killed_in_the_middle_resumes_to_the_bit(tmp_path):
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert 0 < load_checkpoint(tmp_path / "cut" / "checkpoint").progress.step < 500
+    assert 0 < load_checkpoint(tmp_path / "cut" / "checkpoint").progress.step < 200
     assert start("cut").wait(120) == 0
     assert same(*(load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut")))
     steps = [row["step"] for row in read_history(history).kind("step")]
     assert steps == sorted(set(steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("portions", [2, 3, 100])
 def test_a_batch_read_in_portions_makes_the_same_step(make, portions):
     """Without dropout the gradients of the portions, each by its share of the rows, add up to that of the batch."""

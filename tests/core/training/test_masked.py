@@ -134,6 +134,7 @@ def test_words_are_learned_from_those_around(make):
     assert not job.model.training and job.progress.step == job.steps == 12 * 8
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
     whole, again = make("whole"), make("again")
     whole.run(), again.run()

@@ -10,6 +10,8 @@ from core.training.batches import Examples
 from core.training.history import read_history
 from core.training.loss import Loss
 
+pytestmark = pytest.mark.slow
+
 
 def even(labels, probabilities):
     return {"f1_macro": 0.5}
@@ -46,7 +48,6 @@ def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(severa
     assert row["validation"]["loss"] == pytest.approx(Loss("multi")(logits, torch.from_numpy(labels)).item())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("value", "epochs"), [(0.0, 5), (0.25, 2)])
 def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
     job = several(score=lambda labels, logits: {"f1_macro": value}, epochs=5, patience=1)
@@ -54,7 +55,6 @@ def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
     assert len(read_history(job.history).kind("epoch")) == epochs
 
 
-@pytest.mark.slow
 def test_a_training_of_several_labels_resumes_to_the_same_bits(several, tmp_path):
     from core.exceptions import Cancelled
     from core.training.stage import Events

@@ -55,6 +55,7 @@ def a_kind(kind, too_sure):
     return made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure(kind, too_sure):
@@ -65,6 +66,7 @@ def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure(kind, too_su
     assert found == pytest.approx(too_sure, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_towards_a_prior_it_is_the_best_of_a_grid_and_undoes_what_was_too_sure_beside_it(kind, too_sure):

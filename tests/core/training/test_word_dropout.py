@@ -55,6 +55,7 @@ def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_wi
     assert not all(torch.equal(weights[0][name], weights[2][name]) for name in weights[0])
 
 
+@pytest.mark.slow
 def test_validation_reads_every_word(make, monkeypatch):
     job = make(word_dropout=0.9, epochs=1)
     read = []

@@ -186,6 +186,7 @@ def test_a_pair_that_there_is_not_is_refused(source):
         MATRIX.shape(source(pair="A-Z"))
 
 
+@pytest.mark.slow
 def test_runs_against_others_are_exported_with_their_numbers(store, tmp_path):
     names = ["compare-models", "compare-pairs", "compare-matrix", "compare-where", "compare-roc"]
     made = verbs.figures("good", tmp_path, against=["poor", "fair"], only=names, csv=True, store=store)
@@ -201,6 +202,7 @@ def test_a_map_needs_a_sentence(source):
         MAPS.shape(source(who="A"))
 
 
+@pytest.mark.slow
 def test_all_figures_of_two_runs_are_written_and_those_of_a_third_are_left_out(store, tmp_path):
     result = verbs.figures("good", tmp_path, against=["fair"], store=store)
     names = {each["name"] for each in result["files"]}

@@ -37,6 +37,7 @@ def source(trained, text, run="finished", **more) -> Source:
     return Source(store.read(run), Files(store), text=text, **more)
 
 
+@pytest.mark.slow
 def test_answers_differ_by_probability_and_log_odds(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
@@ -52,6 +53,7 @@ def test_answers_differ_by_probability_and_log_odds(trained):
     )
 
 
+@pytest.mark.slow
 def test_the_difference_of_pushes_is_that_of_explain(trained):
     now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
     table = differing_table(differ(now, other))

@@ -32,6 +32,7 @@ def source(trained, text=TEXT, run="finished", **more) -> Source:
     return Source(store.read(run), Files(store), text=text, **more)
 
 
+@pytest.mark.slow
 def test_the_difference_along_a_lambda_is_of_values_at_which_both_were_read(trained):
     shape = differing_lambdas(source(trained), source(trained, OTHER, edits=Edits(lambdas=((0, 1, 0.333),))))
     loaded = load_run(RunStore(trained), "finished")
@@ -49,6 +50,7 @@ def test_the_difference_along_a_lambda_is_of_values_at_which_both_were_read(trai
     assert [trace.name for trace in drawn.data if trace.showlegend] == [f"“{TEXT}”", f"“{OTHER}”"]
 
 
+@pytest.mark.slow
 def test_of_another_training_only_the_factor_on_all_is_compared_with_more_components(trained):
     now, first = source(trained), source(trained)
     fewer = compose("ndt-01-n2", {"model.layers": 2})

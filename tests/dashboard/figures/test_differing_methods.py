@@ -12,6 +12,8 @@ from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
+pytestmark = pytest.mark.slow
+
 TEXT, OTHER = "good warm film", "good dull film"
 
 

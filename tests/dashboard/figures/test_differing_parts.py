@@ -41,6 +41,7 @@ def pushes(trained, text, change=None) -> list[float]:
     return [part.zero for part in found.parts]
 
 
+@pytest.mark.slow
 def test_every_part_of_one_run_has_its_push_in_both_sentences_and_the_difference(trained):
     table = differing_part_table(differing_parts(source(trained), source(trained, OTHER)))
     mine, theirs = pushes(trained, TEXT), pushes(trained, OTHER)
@@ -48,6 +49,7 @@ def test_every_part_of_one_run_has_its_push_in_both_sentences_and_the_difference
     assert table["difference"].tolist() == pytest.approx([a - b for a, b in zip(mine, theirs, strict=True)])
 
 
+@pytest.mark.slow
 def test_the_parts_are_silenced_besides_what_each_reading_changes(trained):
     edited = source(trained, edits=Edits(heads_off=((0, 0),)))
     table = differing_part_table(differing_parts(edited, source(trained)))
@@ -55,6 +57,7 @@ def test_the_parts_are_silenced_besides_what_each_reading_changes(trained):
     assert table["push"].tolist() == pytest.approx(mine) and mine != pytest.approx(pushes(trained, TEXT))
 
 
+@pytest.mark.slow
 def test_the_grids_stand_beside_each_other_on_one_scale(trained):
     shape = differing_parts(source(trained), source(trained, OTHER))
     blocks = PARTS_DIFFERENCE.draw(shape, Look()).data["blocks"]
@@ -69,6 +72,7 @@ def test_the_grids_stand_beside_each_other_on_one_scale(trained):
     assert whole == f"{mine:+.3f} against {its:+.3f}: {mine - its:+.3f}".replace("-", "−")
 
 
+@pytest.mark.slow
 def test_heads_of_another_training_stand_there_without_a_difference(trained, tmp_path, table, tiny):
     store = RunStore(tmp_path / "runs")
     verbs.train(str(table), "ndt-01-n2", {**tiny, "training.epochs": 1}, name="two", store=store)
@@ -90,6 +94,7 @@ def test_a_model_without_parts_is_said(trained):
         differing_parts(source(trained), source(trained, run="baseline"))
 
 
+@pytest.mark.slow
 def test_they_are_figures_of_two_sentences_or_two_runs(trained, tmp_path):
     store = RunStore(trained)
     named = {"only": ["difference-parts"], "csv": True, "text": TEXT, "store": store}

@@ -43,6 +43,7 @@ def known_of(tmp_path, rows=ROWS):
     return known, store
 
 
+@pytest.mark.slow
 def test_every_number_is_a_query_of_the_table(tmp_path):
     known, store = known_of(tmp_path)
     shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
@@ -64,6 +65,7 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
     assert len(marks.rows) <= SHOWN + 2
 
 
+@pytest.mark.slow
 def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
     known, store = known_of(tmp_path)
     page = gathered_table(gathered(analyse(known, "wrong", store))).set_index("rule")
@@ -81,6 +83,7 @@ def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     known, store = known_of(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
@@ -105,12 +108,14 @@ def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
     assert CONSEQUENCES == {"neighbours conflict"}
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_selection_is_the_picked_row(tmp_path):
     known, store = known_of(tmp_path)
     assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
     assert gathered(analyse(known, "wrong", store)).picked == ""
 
 
+@pytest.mark.slow
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = known_of(tmp_path, 20)
     shown = gathered(analyse(known, "wrong", store))

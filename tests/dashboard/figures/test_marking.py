@@ -10,6 +10,8 @@ from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
 from dashboard.figures.marking import marked, marked_marks, marked_table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def known(tmp_path):

@@ -67,6 +67,7 @@ def test_every_formula_of_a_temperature_is_known(task, prior):
     check("vanilla", task=task, scaling=Scaling(1.7, prior))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["add", "hadamard"])
 def test_every_formula_of_two_lexicons_is_known(kind):
     part = PRESETS["lexical-all"].model.attention

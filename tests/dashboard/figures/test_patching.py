@@ -48,6 +48,7 @@ def test_the_table_counts_from_one():
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)
 
 
+@pytest.mark.slow
 def test_a_second_sentence_is_an_option_of_the_figure(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["patching"], "text": "good film", "store": store}

@@ -75,6 +75,7 @@ def test_runs_of_other_seeds_are_taken_along_and_counted(app, twin):
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
 
 
+@pytest.mark.slow
 def test_another_choice_of_runs_is_drawn(app, twin):
     opened(app, run="finished")
     app.multiselect(key=state.COMPARED).set_value([]).run()
@@ -88,6 +89,7 @@ def test_a_link_restores_runs_and_scale(app, twin):
     assert "twin" in drawn(app)
 
 
+@pytest.mark.slow
 def test_another_run_in_focus_brings_its_own_seeds(app, twin):
     opened(app, run="finished")
     app.selectbox(key=state.RUN).set_value("twin").run()

@@ -36,6 +36,7 @@ def test_a_link_restores_paper_model_and_comparison(opened):
     assert "model.attention.gate" in compared["setting"].tolist()
 
 
+@pytest.mark.slow
 def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     app = opened(model="sentiformer-no-gate")
     assert app.selectbox(key=state.AGAINST).value == "sentiformer"
@@ -43,6 +44,7 @@ def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     assert app.selectbox(key=state.AGAINST).value == "lexical-all"
 
 
+@pytest.mark.slow
 def test_another_paper_shows_a_model_of_its_own(opened):
     app = opened(model="sentiformer")
     app.selectbox(key=state.PAPER).set_value("Inceptive Transformers").run()
@@ -50,6 +52,7 @@ def test_another_paper_shows_a_model_of_its_own(opened):
     assert PRESETS[app.selectbox(key=state.PRESET).value].paper == "inceptive"
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     app = opened(run="finished", model="vanilla")
     own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
@@ -63,6 +66,7 @@ def test_the_preset_of_the_chosen_run_is_counted_as_that_run(opened, runs):
     assert table(app, "All presets").set_index("model").loc["ndt-01-n3", "parameters"] == record.parameters
 
 
+@pytest.mark.slow
 def test_a_run_of_the_model_is_linked(opened):
     app = opened(model="ndt-01-n3")
     app.button(key="run-finished").click().run()
@@ -71,6 +75,7 @@ def test_a_run_of_the_model_is_linked(opened):
     assert "Confusion matrix" in words(app)
 
 
+@pytest.mark.slow
 def test_train_this_opens_train_with_the_model(opened):
     app = opened(model="inceptive-16")
     app.button(key="train-this").click().run()
@@ -99,6 +104,7 @@ def test_a_plain_encoder_has_nothing_worth_trying(opened):
     assert "Worth trying" not in words(opened(model="vanilla"))
 
 
+@pytest.mark.slow
 def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
     app = opened(model="tweet-v8-p2")
     assert "Departs from the paper in" in words(app)

@@ -73,6 +73,7 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     assert "failed" in drawn and '"aria-label": "compare finished"' in drawn and "compare broken" not in drawn
 
 
+@pytest.mark.slow
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "overview")
     assert app.button(key="compare-reviews.csv").disabled

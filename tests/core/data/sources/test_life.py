@@ -36,6 +36,7 @@ def test_half_are_positive_in_every_split_and_in_every_domain():
     assert sizes["validation"] == pytest.approx(sizes["test"], rel=0.05)
 
 
+@pytest.mark.slow
 def test_sentences_are_short_trimmed_and_written_once():
     texts = [text for _, text, _ in all_rows()]
     assert all(1 <= len(words(text)) <= 30 and text == text.strip() for text in texts)

@@ -1,4 +1,4 @@
-"""How many studies a test draws."""
+"""How often a study draws."""
 
 from __future__ import annotations
 
