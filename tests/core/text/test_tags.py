@@ -167,11 +167,11 @@ def test_a_damaged_file_of_tags_is_begun_anew(damage):
         assert kept.execute("SELECT count(*) FROM tags").fetchone() == (1,)
 
 
-def test_tags_that_cannot_be_kept_are_made_all_the_same(tmp_path, monkeypatch, caplog):
+def test_tags_that_cannot_be_kept_are_made_all_the_same(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").touch()
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file"))
     assert tag_texts(Tagger("en"), [["good"]]) == [bytes(Tagger("en").tag(["good"]))]
-    assert "tags are not kept" in caplog.text
+    assert "tags are not kept" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
