@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from core.data import limits
-from core.data.columns import cell_of
+from core.data.cells import cell_of
 from core.data.findings import Finding, plural, shown
 from core.exceptions import DataError
 from core.numbers import count

@@ -9,7 +9,8 @@ from typing import Any, Unpack
 import pandas as pd
 
 from core.data import labelled
-from core.data.columns import Column, as_words, describe
+from core.data.cells import as_words
+from core.data.columns import Column, describe
 from core.data.conll import KIND
 from core.data.decisions import ReadingDecision
 from core.data.delimited import NAMES

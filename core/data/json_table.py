@@ -16,7 +16,8 @@ from typing import Any
 import pandas as pd
 
 from core.data import annotation_exports, limits
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, cell_of
+from core.data.cells import cell_of
+from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
 from core.data.parquet import viewer_classes, with_class_names

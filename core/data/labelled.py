@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from core.data import limits
-from core.data.columns import MISSING, MOST_GUESSED, as_words, clean_label
+from core.data.cells import MISSING, as_words, clean_label
+from core.data.columns import MOST_GUESSED
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
 from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits, single_labels

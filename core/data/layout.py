@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, choose_pair, clean_label, describe
+from core.data.cells import as_word, as_words, clean_label
+from core.data.columns import LABEL_NAMES, Column, choose, choose_pair, describe
 from core.data.config import ONE_LABEL
 from core.data.table import Task
 from core.exceptions import DataError

@@ -24,7 +24,7 @@ import pyarrow.parquet
 
 from core.data import limits
 from core.data.apart import ANSWER
-from core.data.columns import as_words
+from core.data.cells import as_words
 from core.data.files import read_table
 from core.data.folders import read_folder
 from core.data.inspect import inspect_file, read_file
