@@ -81,7 +81,20 @@ class TableSettings(TypedDict, total=False):
     """
 
 
-def read_table(path: Path, **settings: Unpack[TableSettings]) -> RawTable:
+class ReadingSettings(TableSettings, total=False):
+    """Settings by which a file becomes labelled rows; those left out or empty are found by inspection."""
+
+    text: str
+    """Name or 0-based number of the text column."""
+    label: str
+    """Likewise of the label column; `a,b` or `y_*`: 0/1 columns."""
+    pair: str
+    """Likewise of the column of second texts; `none`: texts are single."""
+    separator: str
+    """Sign between several labels in one cell; `none`: each cell is one label."""
+
+
+def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of one file; its kind is decided by its content, not by its name.
 
     Raises:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.folders import WordLabelled
-from core.data.labelled import is_several
+from core.data.labeled_files import WordLabelled
+from core.data.labels import is_several
 from core.data.table import TRAIN, VALIDATION, Dataset
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.data.columns import Column, is_label_name, label_candidates, text_candidates
+from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
 from core.data.decisions import ReadingDecision
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
 from core.data.findings import Finding, plural, shown
-from core.data.layout import Layout
 from core.data.table_head import TableHead
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 
 
 def describe_columns(
-    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
+    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, label: str
 ) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return which columns were taken, with others that would do.
 
@@ -109,10 +108,11 @@ def describe_columns(
         frame: The raw table.
         columns: Its columns.
         layout: The columns that were taken.
-        text: The text column as a person named it; empty: it was found.
-        label: Likewise for the labels.
+        label: The labels as a person named them; empty: they were found.
     """
-    taken = (layout.text, layout.pair, *layout.labels)
+    if layout.form == "tags":
+        return [], []
+    taken = layout.taken
     texts = [each for each in text_candidates(columns) if each.name not in taken and each.distinct > len(frame) // 2]
     labels = [each for each in label_candidates(columns, len(frame)) if each.name not in taken]
     labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))

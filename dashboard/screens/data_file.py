@@ -18,7 +18,7 @@ from core.data.decisions import ReadingDecision
 from core.data.decode import ENCODINGS
 from core.data.delimited import QUOTINGS
 from core.data.findings import plural
-from core.data.inspect import FileReport
+from core.data.labeled_files import FileReport
 from core.exceptions import SentiscopeError
 from dashboard import access, data, state
 from dashboard.figures.numbers import count

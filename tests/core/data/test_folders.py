@@ -3,7 +3,8 @@ import json
 import pandas as pd
 import pytest
 
-from core.data.folders import read_folder, split_files
+from core.data.folders import split_files
+from core.data.labeled_files import read_folder
 from core.exceptions import DataError
 
 

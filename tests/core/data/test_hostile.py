@@ -16,7 +16,7 @@ import pytest
 from core.data import apart, limits
 from core.data.config import DataConfig
 from core.data.decode import ENCODINGS, decode
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
 from core.data.parquet import read_parquet
 from core.exceptions import DataError, InputError
@@ -111,7 +111,7 @@ def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path,
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     (tmp_path / "elsewhere:a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
-    for read in (apart.inspect_file, apart.read_file, apart.read_folder):
+    for read in (apart.inspect_file, apart.read_labeled):
         with pytest.raises(DataError):
             read(Path(name), {})
     with pytest.raises(InputError):
@@ -345,4 +345,4 @@ def test_a_pipe_among_class_folders_is_no_text(tmp_path):
         for n in range(5):
             (tmp_path / label / f"{n}.txt").write_text(f"text {n} {label}")
     os.mkfifo(tmp_path / "good" / "9.txt")
-    assert len(apart.read_folder(tmp_path, DataConfig().reading()).splits["all"]) == 10
+    assert len(apart.read_labeled(tmp_path, DataConfig().reading()).splits["all"]) == 10

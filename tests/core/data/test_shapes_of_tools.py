@@ -10,8 +10,7 @@ import pytest
 from core.data import apart, limits
 from core.data.check import check
 from core.data.config import DataConfig
-from core.data.folders import read_folder
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.load import load
 from core.data.stream import stream_rows
 from core.exceptions import DataError
