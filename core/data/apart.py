@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from core.data.labeled_files import FileReport, WordLabelled
+    from core.data.labeled_files import FileReport, LabeledSplits
 
 AT_ONCE = 2
 """Files that this process has read at the same time; whoever comes later waits."""
@@ -74,12 +74,12 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
         return report
 
 
-def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> WordLabelled:
+def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
     """Read the labelled rows of a file or folder, see `core.data.labeled_files`; arguments as `inspect_file`."""
     return _labeled("labeled", path, {**reading, "to_train": to_train})
 
 
-def read_published(path: Path, name: str) -> WordLabelled:
+def read_published(path: Path, name: str) -> LabeledSplits:
     """Read the splits of a named data set in the layout in which it is given out, see `core.data.published`.
 
     Raises:
@@ -88,13 +88,13 @@ def read_published(path: Path, name: str) -> WordLabelled:
     return _labeled("published", path, {"name": name})
 
 
-def _labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> WordLabelled:
-    from core.data.labeled_files import WordLabelled
+def _labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+    from core.data.labeled_files import LabeledSplits
 
     with _read(way, path, reading) as (answer, folder):
         splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
         report = _report(answer.report)
-        return WordLabelled(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
+        return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
 
 
 @dataclass(frozen=True)

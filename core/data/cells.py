@@ -85,7 +85,7 @@ def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any
         return without_surrogates(value)
     inside = [value]
     for _ in range(MOST_NESTED):
-        inside = [part for each in inside for part in _parts(each)]
+        inside = [part for each in inside for part in _list_parts(each)]
         if not inside:
             return value
     raise DataError(
@@ -96,5 +96,5 @@ def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any
     )
 
 
-def _parts(value: Any) -> Iterable[Any]:
+def _list_parts(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()

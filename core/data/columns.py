@@ -111,7 +111,7 @@ TAGGED = Layout("text", ("label",), "tags")
 
 def describe(frame: pd.DataFrame) -> list[Column]:
     """Return every column's profile, in order."""
-    return [_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+    return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
 
 
 def choose_columns(
@@ -135,6 +135,8 @@ def choose_columns(
     columns = [column for column in columns if column.name != second]
     if bits := _choose_bits(frame, columns, label, file):
         others = [column for column in columns if column.name not in bits]
+        if not others:
+            raise _make_refusal("text", columns, file)
         return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
     rows = len(frame)
     if len(columns) == 1 and not (text and label):
@@ -146,14 +148,14 @@ def choose_columns(
         )
     if rows == 1 and not label and columns[0].name == "0":  # numbered: no header was found
         raise DataError(ALONE, file=file)
-    text_column = _named(columns, text, "text", file) if text else None
-    label_column = _named(columns, label, "label", file) if label else None
+    text_column = _find_named(columns, text, "text", file) if text else None
+    label_column = _find_named(columns, label, "label", file) if label else None
     text_column = text_column or _guess_text([each for each in columns if each is not label_column])
     if text_column is None:
-        raise _refusal("text", columns, file)
+        raise _make_refusal("text", columns, file)
     label_column = label_column or _guess_label([each for each in columns if each is not text_column], rows)
     if label_column is None:
-        raise _refusal("label", columns, file)
+        raise _make_refusal("label", columns, file)
     if text_column is label_column:
         raise DataError(f"'{text_column.name}' cannot be both the text and the label", file=file)
     return Layout(text_column.name, (label_column.name,), pair=second)
@@ -161,9 +163,9 @@ def choose_columns(
 
 def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
     """Return the name of the text column of a table without labels; arguments and errors as of `choose_columns`."""
-    found = _named(columns, text, "text", file) if text else _guess_text(columns)
+    found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
     if found is None:
-        raise _refusal("text", columns, file)
+        raise _make_refusal("text", columns, file)
     return found.name
 
 
@@ -176,7 +178,7 @@ def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file:
     columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
-        raise DataError(f"no column of second texts; name it with data.pair ({_list(columns)})", file=file)
+        raise DataError(f"no column of second texts; name it with data.pair ({_list_names(columns)})", file=file)
     return first, second
 
 
@@ -209,9 +211,9 @@ def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> 
     names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
     known = [(names[first], names[second]) for first, second in PAIR_NAMES if first in names and second in names]
     if pair:
-        second = _named(columns, pair, "pair", file).name
+        second = _find_named(columns, pair, "pair", file).name
         usual = {after: before for before, after in known}.get(second, "")
-        first = _named(columns, text, "text", file).name if text else usual
+        first = _find_named(columns, text, "text", file).name if text else usual
         if first == second:
             raise DataError(f"'{first}' cannot be both texts of a pair", file=file)
         return first, second
@@ -251,23 +253,23 @@ def _is_bits(values: pd.Series) -> bool:
     return set(as_words(present).str.strip().str.lower().unique()) <= {*BITS, ""}
 
 
-def _column(name: str, values: pd.Series) -> Column:
+def _describe_column(name: str, values: pd.Series) -> Column:
     present = values.dropna()
     nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
     words = as_words(present)
     lengths = words.str.len()
     distinct = int(words.nunique())
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_numbers(words.head(100)) and _numbers(words))
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_are_numbers(words.head(100)) and _are_numbers(words))
     mean = float(lengths.mean()) if len(present) else 0.0
     flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
     return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag)
 
 
-def _numbers(words: pd.Series) -> bool:
+def _are_numbers(words: pd.Series) -> bool:
     return bool(len(words)) and bool(pd.to_numeric(words, errors="coerce").notna().all())
 
 
-def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
+def _find_named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
     for column in columns:
         if column.name == wanted:
             return column
@@ -275,19 +277,19 @@ def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Colu
         return columns[int(wanted)]
     near = difflib.get_close_matches(wanted, [column.name for column in columns], n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list(columns)})", file=file)
+    raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list_names(columns)})", file=file)
 
 
-def _refusal(role: str, columns: Sequence[Column], file: str) -> DataError:
+def _make_refusal(role: str, columns: Sequence[Column], file: str) -> DataError:
     what = "a label" if role == "label" else role
-    return DataError(f"no column looks like {what}; name it with data.{role} ({_list(columns)})", file=file)
+    return DataError(f"no column looks like {what}; name it with data.{role} ({_list_names(columns)})", file=file)
 
 
-def _list(columns: Sequence[Column]) -> str:
+def _list_names(columns: Sequence[Column]) -> str:
     return "columns: " + ", ".join(shown(column.name) for column in columns[:30])
 
 
-def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+def _find_by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     for name in names:
         for column in columns:
             if column.name.strip().casefold() == name and column.distinct:
@@ -297,11 +299,11 @@ def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 
 def _guess_text(columns: Sequence[Column]) -> Column | None:
     words = text_candidates(columns)
-    return _by_name(words, TEXT_NAMES) or next(iter(words), None)
+    return _find_by_name(words, TEXT_NAMES) or next(iter(words), None)
 
 
 def _guess_label(columns: Sequence[Column], rows: int) -> Column | None:
-    by_name = _by_name(columns, LABEL_NAMES)
+    by_name = _find_by_name(columns, LABEL_NAMES)
     if by_name:
         return by_name
     few = label_candidates(columns, rows)

@@ -25,9 +25,8 @@ def split_files(folder: Path) -> dict[str, Path]:
     """Return split → its file, for those that are there; all rows of `all.csv` where there is no other."""
     found = {}
     for split, stems in SPLIT_NAMES.items():
-        paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES]
-        path = next((path for path in paths if path.is_file()), None)
-        if path is not None:
+        paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES)
+        if path := next((path for path in paths if path.is_file()), None):
             found[split] = path
     return {split: path for split, path in found.items() if split != WHOLE or len(found) == 1}
 

@@ -31,7 +31,7 @@ from core.data.labels import (
     sorted_names,
 )
 from core.data.reading_decisions import describe_columns
-from core.data.rows import clean_rows, examine_rows, refuse, refuse_quoted
+from core.data.rows import clean_rows, examine_rows, refuse_findings, refuse_quoted
 from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError, SentiscopeError
 from core.numbers import count
@@ -77,7 +77,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class WordLabelled:
+class LabeledSplits:
     """Cleaned rows by split (or `all` of them), labels still words, and the class names in order."""
 
     splits: dict[str, pd.DataFrame]
@@ -102,10 +102,10 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
-    return _look(path.expanduser(), settings)[0]
+    return _inspect_table(path.expanduser(), settings)[0]
 
 
-def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> WordLabelled:
+def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
     """Read the usable rows of a file.
 
     With `to_train` there must be enough of them, of two classes at least; to evaluate on, one row is enough.
@@ -113,14 +113,14 @@ def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSe
     Raises:
         DataError: if the file cannot be used; the message says why and what to do.
     """
-    report, rows, problem = _look(path.expanduser(), settings, to_train)
+    report, rows, problem = _inspect_table(path.expanduser(), settings, to_train)
     if rows is None:
         raise problem or DataError(report.problem, file=report.file)
     notes = tuple(finding.message for finding in report.findings)
-    return WordLabelled({WHOLE: rows}, tuple(report.classes), notes, report.task, report.decisions, report)
+    return LabeledSplits({WHOLE: rows}, tuple(report.classes), notes, report.task, report.decisions, report)
 
 
-def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> WordLabelled:
+def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
     """Read the splits of a folder.
 
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
@@ -137,7 +137,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     """
     names, files = read_label_names(folder), split_files(folder)
     if not files:
-        return WordLabelled(*read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1))
+        return LabeledSplits(*read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1))
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = dict[str, pd.DataFrame](), list[str]()
@@ -154,10 +154,8 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         if layout is None:
             columns = describe(table.frame)
             layout = _find_layout(table, columns, settings, _are_several(names), file)
-            decisions = (
-                *table.decisions,
-                *describe_columns(table.frame, columns, layout, settings.get("label", ""))[0],
-            )
+            of_columns, _ = describe_columns(table.frame, columns, layout, settings.get("label", ""))
+            decisions = (*table.decisions, *of_columns)
         elif not (tagged or layout.fits(table.frame)):
             layout = _find_layout_like(layout, table, settings, file)
         rows, found = clean_rows(table.frame, layout, file=file)
@@ -180,20 +178,20 @@ def name_classes(
     task: Task = "single",
     *,
     to_train: bool = True,
-) -> WordLabelled:
+) -> LabeledSplits:
     """Translate label words to class names, in the order of `known`; without it the words are the classes."""
     labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
     if known is None:
-        return WordLabelled(splits, sorted_names(labels), tuple(notes), task)
+        return LabeledSplits(splits, sorted_names(labels), tuple(notes), task)
     names = known.names
     strange = sorted(distinct_labels(labels) - set(names) - set(names.values()))
     if strange and to_train:
         raise DataError(f"label '{shown(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=rename_labels(rows["label"], names)) for split, rows in splits.items()}
-    return WordLabelled(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)
+    return LabeledSplits(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)
 
 
-def _look(
+def _inspect_table(
     path: Path, settings: ReadingSettings, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """Return the report of a file, and its usable rows or the reason why there are none."""
@@ -208,7 +206,7 @@ def _look(
         findings += found
         rows, found = clean_rows(table.frame, layout, file=file)
         findings += [*found, *examine_rows(rows, to_train=to_train, column=layout.label)]
-        refuse(findings, file)
+        refuse_findings(findings, file)
         if table.delimiter and not settings.get("quoting"):
             refuse_quoted(rows["label"], file)
         if names and layout is not TAGGED and distinct_labels(rows["label"]) <= set(names.names):
@@ -235,7 +233,7 @@ def _look(
         label=layout.label if layout else "",
         task=layout.task if layout else "single",
         classes=classes,
-        preview=_preview(table),
+        preview=_show_preview(table),
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
@@ -286,7 +284,7 @@ def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int
     return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sorted_names(labels))}
 
 
-def _preview(table: RawTable) -> list[dict[str, str]]:
+def _show_preview(table: RawTable) -> list[dict[str, str]]:
     """Return the first rows as text; the tags of words have blanks between."""
     head = table.frame.head(PREVIEW_ROWS)
     if table.kind == conll.KIND:

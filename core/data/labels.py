@@ -23,6 +23,7 @@ from core.data import limits
 from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
+from core.data.findings import Finding, plural
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -55,14 +56,14 @@ def find_form(
     """
     if layout.form == "columns":
         return layout
-    cells = _distinct(frame[layout.label].dropna())
+    cells = _take_distinct(frame[layout.label].dropna())
     for found in map(_as_object, cells):
-        if found is not None and _choices(found) is None:
+        if found is not None and _read_choices(found) is None:
             seen = ", ".join(map(str, found))
             message = f"the cells hold objects, not labels (their keys: {seen:.80})"
             raise DataError(message, file=file, field=layout.label)
     lists = _are_lists(cells)
-    if lists and not separator and not several and all(len(_unpack(cell)) == 1 for cell in cells):
+    if lists and not separator and not several and all(len(_unpack_list(cell)) == 1 for cell in cells):
         return dataclasses.replace(layout, listed=True)
     if separator == ONE_LABEL:
         return layout
@@ -72,8 +73,8 @@ def find_form(
     return dataclasses.replace(layout, form="separated", mark=mark) if mark or several else layout
 
 
-def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> pd.Series:
-    """Return the label of each row as a word, or its labels as a sorted tuple of words without repeats.
+def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
+    """Return the label of each row as a word, or its labels as a sorted tuple of words; and what was found.
 
     They are missing where the row does not say. An empty list, or 0 in every column, says that no label applies; an
     empty cell says nothing. The tags of words stay as they are.
@@ -83,22 +84,24 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> pd.Se
             layout was found on held one each; the message names row and column.
     """
     if layout.form == "tags":
-        return frame[layout.label]
+        return frame[layout.label], []
     if layout.form == "columns":
         names = label_columns(layout)
-        bits = pd.DataFrame({name: _bits(frame[column], file) for name, column in names.items()})
+        bits = pd.DataFrame({name: _read_bits(frame[column], file) for name, column in names.items()})
         rows: list[Any] = [tuple(name for name, bit in zip(names, row, strict=True) if bit) for row in bits.to_numpy()]
-        return pd.Series(rows, index=frame.index, dtype=object).where(bits.notna().all(axis=1))
+        return pd.Series(rows, index=frame.index, dtype=object).where(bits.notna().all(axis=1)), []
     cells = frame[layout.label]
     if layout.form == "one" and not layout.listed:
-        return as_words(cells)
-    parts = [None if _is_missing(cell) else _divide(cell, layout) for cell in cells]
+        return _clean_words(as_words(cells))
+    parts = [None if _is_missing(cell) else _divide_cell(cell, layout) for cell in cells]
     if layout.form != "one":
-        return pd.Series([None if part is None else _words(part) for part in parts], index=frame.index, dtype=object)
+        words = [None if part is None else _distinct_words(part) for part in parts]
+        return pd.Series(words, index=frame.index, dtype=object), []
     if wrong := next((row for row, part in enumerate(parts, 1) if part and len(part) > 1), 0):
         message = "the cell has several labels and the others one; data.separator=, reads all as lists"
         raise DataError(message, file=file, row=wrong, field=layout.label)
-    return as_words(pd.Series([part[0] if part else None for part in parts], index=frame.index, dtype=object))
+    firsts = [part[0] if part else None for part in parts]
+    return _clean_words(as_words(pd.Series(firsts, index=frame.index, dtype=object)))
 
 
 def label_columns(layout: Layout) -> dict[str, str]:
@@ -184,7 +187,26 @@ def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
     return 1, 0.0, [(0, int(part)) if WHOLE_NUMBER.fullmatch(part) else (1, part) for part in parts], word
 
 
-def _bits(values: pd.Series, file: str) -> pd.Series:
+def _clean_words(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    """Clean words of labels (`clean_label`); return them, and how many spellings became one."""
+    seen = {word: clean_label(word) for word in labels.dropna().unique()}
+    spellings: dict[str, list[str]] = {}
+    for word, label in seen.items():
+        spellings.setdefault(label, []).append(word)
+    findings = []
+    if signs := sorted(word.strip() for word in spellings.get("", []) if word.strip()):
+        cells = int(labels.isin(spellings[""]).sum())
+        message = f"{plural(cells, 'cell')} of {', '.join(signs)} read as no label"
+        findings.append(Finding("missing-signs", "warning", cells, message))
+    several = [each for label, each in spellings.items() if label and len({word.strip() for word in each}) > 1]
+    if several:
+        ways, example = sum(map(len, several)), " = ".join(map(ascii, several[0][:3]))
+        message = f"{ways} ways of writing became {plural(len(several), 'label')}, such as {example}"
+        findings.append(Finding("labels-merged", "warning", ways, message))
+    return labels.map(seen, na_action="ignore").astype("str"), findings
+
+
+def _read_bits(values: pd.Series, file: str) -> pd.Series:
     words = as_words(values).str.strip().str.lower()
     strange = words.notna() & (words != "") & ~words.isin(list(BITS))
     if strange.any():
@@ -213,25 +235,25 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
         return {}
 
 
-def _choices(found: dict[str, Any]) -> list[Any] | None:
+def _read_choices(found: dict[str, Any]) -> list[Any] | None:
     """Return the labels in an object such as `{"choices": ["calm", "joy"]}`; None: it has none."""
     value = next((found[key] for key in _CHOICES if isinstance(found.get(key), (list, str, int))), None)
     return value if value is None or isinstance(value, list) else [value]
 
 
-def _divide(cell: Any, layout: Layout) -> list[Any]:
+def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
     """Return the labels of a cell as they are written."""
     if layout.form != "separated":
-        return _unpack(cell)
+        return _unpack_list(cell)
     return str(cell).split(layout.mark) if layout.mark else [cell]
 
 
-def _unpack(cell: Any) -> list[Any]:
+def _unpack_list(cell: Any) -> list[Any]:
     """Return the parts of a list, or of one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return list(cell)
     if (found := _as_object(cell)) is not None:
-        return _choices(found) or []
+        return _read_choices(found) or []
     text = str(cell).strip()
     if not text.startswith("["):
         return [text]
@@ -247,7 +269,7 @@ def _is_missing(cell: Any) -> bool:
     return pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
-def _words(parts: list[Any]) -> tuple[str, ...] | None:
+def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
     """Return distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
     if not parts:
         return ()
@@ -255,7 +277,7 @@ def _words(parts: list[Any]) -> tuple[str, ...] | None:
     return tuple(sorted(words - {""})) or None
 
 
-def _distinct(cells: pd.Series) -> pd.Series:
+def _take_distinct(cells: pd.Series) -> pd.Series:
     """Return the distinct cells of a column, or all of them where they are lists."""
     try:
         return pd.Series(cells.unique(), dtype=cells.dtype)

@@ -21,11 +21,11 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
-from core.data.labeled_files import WordLabelled, name_classes
+from core.data.labeled_files import LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
 from core.data.lineage import without_learned
 from core.data.mixture import kept_apart, mixture, with_added
-from core.data.rows import clean_rows, examine_classes, refuse
+from core.data.rows import clean_rows, examine_classes, refuse_findings
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.data.tags import told_tags
@@ -172,7 +172,7 @@ def path_of(name: str) -> Path:
     )
 
 
-def _path(config: DataConfig) -> tuple[WordLabelled, str]:
+def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
     path = path_of(config.name)
     found = apart.read_labeled(path, config.reading())
     if path.is_dir():
@@ -180,7 +180,7 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     return found, str(path)
 
 
-def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] = ()) -> WordLabelled:
+def _named_anew(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
     """Labels renamed, merged and left out, and the classes in their order, as the settings say.
 
     A label that only the added sets have (`others`) is renamed there.
@@ -204,7 +204,7 @@ def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] =
     return found
 
 
-def _encoded(found: WordLabelled, given: Splits) -> Splits:
+def _encoded(found: LabeledSplits, given: Splits) -> Splits:
     """Encode the labels of all splits as class numbers."""
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
@@ -219,7 +219,7 @@ def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
     return rows.assign(label=named)[stays].reset_index(drop=True)
 
 
-def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:
+def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits, str]:
     if source.kind == "built-in":
         return _built_in(source.name, config.classes), "this program"
     folder = local_folder(source.name)
@@ -236,7 +236,7 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled,
     return found, where
 
 
-def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelled:
+def _of_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
     """Files as they were published have no `labels.json` beside them: what their labels mean is known here."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
@@ -249,21 +249,21 @@ def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelle
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
-def _built_in(name: str, classes: int) -> WordLabelled:
+def _built_in(name: str, classes: int) -> LabeledSplits:
     if name == LIFE:
         from core.data.sources import life
 
-        return WordLabelled(life.splits(), life.CLASSES)
+        return LabeledSplits(life.splits(), life.CLASSES)
     from core.data.sources.builtin import class_names, generate
 
     names, frames = class_names(classes), generate(classes)
     words = {
         split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
     }
-    return WordLabelled(words, names)
+    return LabeledSplits(words, names)
 
 
-def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
+def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
     from core.data.sources.hub import fetch
 
     base = os.environ.get(DATA_FOLDER)
@@ -291,7 +291,7 @@ def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
     return name_classes(cleaned, LabelNames(source.labels, task), hub.repo, notes, task), where
 
 
-def _report_validation(found: WordLabelled) -> WordLabelled:
+def _report_validation(found: LabeledSplits) -> LabeledSplits:
     """The dev split that publications report on becomes the test split."""
     given = dict(found.splits)
     reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
@@ -301,11 +301,11 @@ def _report_validation(found: WordLabelled) -> WordLabelled:
     return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
 
 
-def _refuse(found: WordLabelled, name: str) -> None:
+def _refuse(found: LabeledSplits, name: str) -> None:
     rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
     if rows is None:
         raise DataError("there is no train split", file=name)
-    refuse(examine_classes(rows), name)
+    refuse_findings(examine_classes(rows), name)
 
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.data.cells import MISSING, as_words, clean_label
+from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
@@ -38,7 +38,10 @@ _CLASS_NAMES = frozenset("label labels class classes category target intent y go
 def clean_rows(
     frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the rows with a usable text and label, and what was found.
+    """Return the rows with a usable text and label, with a fresh index, and what was found.
+
+    They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
+    several, a tuple of them) and the others of the table.
 
     Args:
         frame: The raw table.
@@ -46,20 +49,14 @@ def clean_rows(
         file: Name for messages.
         withheld: A label that means none.
 
-    Returns:
-        A frame with a fresh index, columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str:
-        the word in the file; where texts have several, a tuple of words) and the others, and what was found.
-
     Raises:
         DataError: if a 0/1 column holds something else, or a pair has no second text.
     """
-    texts, labels, merged = as_words(frame[layout.text]), read_labels(frame, layout, file=file), list[Finding]()
-    if layout.task == "single":
-        labels, merged = _as_seen(labels)
+    texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
-    usable, left_out = _usable(texts, labels, withheld)
+    usable, left_out = _find_usable(texts, labels, withheld)
     if layout.pair:
-        texts = _joined(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
+        texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
     taken = {*layout.taken, "text", "label"}
     if layout.task == "multi":
         taken.update(find_bits(frame, [name for name in map(str, frame.columns) if name.startswith(PREFIX)]))
@@ -70,8 +67,14 @@ def clean_rows(
         kept["text"] = kept["text"].map(unsigned)
     repaired = list[Finding]()
     if layout.task != "tokens":
-        kept["text"], repaired = _unescape(kept["text"])
-    return kept, [*merged, *left_out, *_pairs(layout, kept), *repaired, *_labels_found(frame, layout, kept["label"])]
+        kept["text"], repaired = _resolve_escaped(kept["text"])
+    return kept, [
+        *of_labels,
+        *left_out,
+        *_describe_pairs(layout, kept),
+        *repaired,
+        *_describe_labels(frame, layout, kept["label"]),
+    ]
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
@@ -106,12 +109,12 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
         return [Finding("single-class", "refused", 1, message)]
     if to_train and not len(counts):
         return [Finding("single-class", "refused", 0, "no row has any label")]
-    if too_many := _too_many(counts, len(rows), column):
+    if too_many := _find_too_many(counts, len(rows), column):
         return [too_many]
-    return _scarce(counts, len(rows)) if to_train else []
+    return _find_scarce(counts, len(rows)) if to_train else []
 
 
-def refuse(findings: Sequence[Finding], file: str) -> None:
+def refuse_findings(findings: Sequence[Finding], file: str) -> None:
     """Raise the first refusal among the findings.
 
     Raises:
@@ -138,26 +141,7 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
             )
 
 
-def _as_seen(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
-    """Clean labels (`clean_label`); return them, and how many spellings became one."""
-    seen = {word: clean_label(word) for word in labels.dropna().unique()}
-    spellings: dict[str, list[str]] = {}
-    for word, label in seen.items():
-        spellings.setdefault(label, []).append(word)
-    findings = []
-    if signs := sorted(word.strip() for word in spellings.get("", []) if word.strip()):
-        cells = int(labels.isin(spellings[""]).sum())
-        message = f"{plural(cells, 'cell')} of {', '.join(signs)} read as no label"
-        findings.append(Finding("missing-signs", "warning", cells, message))
-    several = [each for label, each in spellings.items() if label and len({word.strip() for word in each}) > 1]
-    if several:
-        ways, example = sum(map(len, several)), " = ".join(map(ascii, several[0][:3]))
-        message = f"{ways} ways of writing became {plural(len(several), 'label')}, such as {example}"
-        findings.append(Finding("labels-merged", "warning", ways, message))
-    return labels.map(seen, na_action="ignore").astype("str"), findings
-
-
-def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
+def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
     """Return which rows stay, and how many go for which reason; a row counts for its first reason only."""
     lost = (
         ("missing-text", texts.isna(), "without a text"),
@@ -174,7 +158,7 @@ def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Seri
     return usable, findings
 
 
-def _joined(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
+def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
     """Join both texts of each usable row."""
     lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
     if lost.any():
@@ -185,16 +169,16 @@ def _joined(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str
     return pd.Series(whole, index=texts.index, dtype="str")
 
 
-def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
+def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     r"""Resolve literal \uXXXX in a noticeable share of the texts, which is an export fault; a rare one is content."""
     number = int(texts.str.contains(_ESCAPE, regex=True).sum())
     if number <= max(1, _ESCAPED_SHARE * len(texts)):
         return texts, []
     message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
-    return texts.map(_resolved), [Finding("escapes", "note", number, message)]
+    return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
 
 
-def _resolved(text: str) -> str:
+def _resolve_escapes(text: str) -> str:
     """Resolve the escapes of a text; of a pair in each, as what is resolved may be the sign that stands between."""
     parts = [
         without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
@@ -203,7 +187,7 @@ def _resolved(text: str) -> str:
     return joined(*parts) if len(parts) == 2 else unsigned(parts[0])
 
 
-def _pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
+def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
     """Return that each row has two texts, and how to read the first alone."""
     if not layout.pair:
         return []
@@ -212,7 +196,7 @@ def _pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
     return [Finding("pairs", "note", len(rows), message)]
 
 
-def _labels_found(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
+def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
     """Return how several labels are written and how many there are, or 0/1 columns that might have been meant."""
     if layout.task == "single":
         bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
@@ -236,7 +220,7 @@ def _labels_found(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> lis
     return [Finding("several-labels", "note", many, message + hint)]
 
 
-def _too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
+def _find_too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
     numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
     classes = column.strip().casefold() in _CLASS_NAMES and all(WHOLE_NUMBER.fullmatch(name) for name in counts.index)
     most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
@@ -247,7 +231,7 @@ def _too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
     return Finding("too-many-classes", "refused", len(counts), message)
 
 
-def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
+def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
     if int((counts >= LEAST_PER_CLASS).sum()) < 2:
         message = (
             f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "

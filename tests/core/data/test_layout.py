@@ -60,7 +60,9 @@ def test_numbers_in_lists_are_written_as_a_person_would(tmp_path):
     lists = [np.array([1.0, 0.0]), np.array([2.0])] * 12
     file = read(tmp_path / "a.parquet", pd.DataFrame({"text": texts(), "labels": lists}))
     assert set(file.rows["label"]) == {("0", "1"), ("2",)}
-    assert list(read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))) == [("0", "3")]
+    assert list(read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))[0]) == [
+        ("0", "3")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_separator_may_be_given_where_none_can_be_found():
     columns = choose_columns(frame, describe(frame))
     assert find_form(frame, columns).form == "one"
     layout = find_form(frame, columns, "/")
-    assert set(read_labels(frame, layout)) == {("a", "b"), ("b", "c")}
+    assert set(read_labels(frame, layout)[0]) == {("a", "b"), ("b", "c")}
 
 
 def test_a_label_of_no_training_row_leaves_the_others_and_a_row_that_has_no_other_goes(tmp_path):
