@@ -18,7 +18,9 @@ from core.paths import resolve
 
 
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
-    """Look at every file that `config.name` (a path, or a registered name) means, then try to load it.
+    """Load what `config.name` (a path, or a registered name) means, and look at every file of it.
+
+    A file that loads is read once.
 
     Args:
         config: how it is read.
@@ -29,21 +31,13 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, and `file`), and where it loads
         `task`, `classes`, `splits` (rows of each) and `notes`.
     """
-    files = _files(config)
-    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
-    result: dict[str, Any] = {
-        "data": config.name,
-        "ok": True,
-        "problem": "",
-        "files": files,
-        "decisions": decisions,
-    }
     try:
         dataset = load(config)
     except SentiscopeError as error:
-        return {**result, "ok": False, "problem": str(error)}
+        return {**_describe(config, _inspect(config)), "ok": False, "problem": str(error)}
+    files = [dataclasses.asdict(dataset.report)] if dataset.report else _inspect(config)
     return {
-        **result,
+        **_describe(config, files),
         "task": dataset.task,
         "classes": list(dataset.classes),
         "splits": {name: len(rows) for name, rows in dataset.splits.items()},
@@ -52,16 +46,21 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
     }
 
 
-def _files(config: DataConfig) -> list[dict[str, Any]]:
+def _describe(config: DataConfig, files: list[dict[str, Any]]) -> dict[str, Any]:
+    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
+    return {"data": config.name, "ok": True, "problem": "", "files": files, "decisions": decisions}
+
+
+def _inspect(config: DataConfig) -> list[dict[str, Any]]:
     try:
         path = resolve(config.name, folders=True)
-    except SentiscopeError:  # said by the loading
+    except SentiscopeError:  # the loading says so
         return []
     paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
-    return [_report(path, config) for path in paths]
+    return [_inspect_file(path, config) for path in paths]
 
 
-def _report(path: Path, config: DataConfig) -> dict[str, Any]:
+def _inspect_file(path: Path, config: DataConfig) -> dict[str, Any]:
     try:
         report = apart.inspect_file(path, config.reading())
     except SentiscopeError as error:

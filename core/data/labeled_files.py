@@ -250,7 +250,7 @@ def _find_layout(
     """Choose the columns of a table, and find how its labels are written; `several`: texts have several of them."""
     if table.kind == conll.KIND:
         return TAGGED
-    text, label, pair = (settings.get(name, "") for name in ("text", "label", "pair"))
+    text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
     with refusing(table, file):
         layout = choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
         return find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
@@ -289,5 +289,5 @@ def _show_preview(table: RawTable) -> list[dict[str, str]]:
     head = table.frame.head(PREVIEW_ROWS)
     if table.kind == conll.KIND:
         head = head.assign(label=head["label"].map(" ".join))
-    cells = head.apply(as_words).fillna("")
-    return cells.map(lambda cell: cell[:PREVIEW_CHARACTERS]).to_dict("records")
+    cells = head.apply(as_words).fillna("").map(lambda cell: cell[:PREVIEW_CHARACTERS])
+    return [dict(zip(map(str, head.columns), row, strict=True)) for row in cells.to_numpy()]

@@ -117,6 +117,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         beside=beside,
         notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *learned, *cut_to, *along),
         decisions=found.decisions,
+        report=found.report,
     )
 
 
