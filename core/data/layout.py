@@ -26,6 +26,8 @@ PREFIX = "y_"
 """Begins the names of 0/1 columns that are taken for labels without being asked for."""
 MARKS = (";", "|", ",", " ")
 """Signs that may stand between labels, the surest first."""
+_NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
+"""Words that make another class of the word behind them: `not good` is one label, also beside `not` and `good`."""
 
 _BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
@@ -321,6 +323,8 @@ def _mark(labels: Sequence[str]) -> str:
         several = sum(len(part) > 1 for part in parts)
         single = {next(iter(part)) for part in parts if len(part) == 1}
         atoms: set[str] = set().union(*parts) if parts else set()
+        if mark == " " and any(atom.casefold() in _NEGATIONS for atom in atoms):
+            continue
         met = several > 1 or any(len(part) > 1 and part & single for part in parts)
         sure = met and mark in MARKS[:2] and len(atoms) <= len(labels) + 1
         if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):
