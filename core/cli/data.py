@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +63,8 @@ def _show_check(result: dict[str, Any]) -> None:
         _show_file(file, result["problem"])
     if not result["ok"]:
         return
+    if not result["files"]:
+        _show_decisions(result["decisions"])
     splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
     say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
     known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
@@ -72,6 +74,16 @@ def _show_check(result: dict[str, Any]) -> None:
     for each in result["differences"]:
         for warning in each["warnings"]:
             say(warning, head="Warning: ")
+
+
+def _show_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:
+    for each in decisions:
+        if each["alternatives"]:
+            others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
+            proof = f" As read: {each['proof']}" if each["guessed"] else ""
+            of = f" of {each['file']}" if each["file"] else ""
+            chosen = f"{each['what'].capitalize()}{of} {how}: {each['chosen']}"
+            say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
 
 
 def _show_file(file: Mapping[str, Any], problem: str) -> None:
@@ -95,12 +107,7 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
                 + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
                 + "."
             )
-        for each in file["decisions"]:
-            if each["alternatives"]:
-                others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
-                proof = f" As read: {each['proof']}" if each["guessed"] else ""
-                chosen = f"{each['what'].capitalize()} {how}: {each['chosen']}"
-                say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
+        _show_decisions(file["decisions"])
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
     if file["problem"] and file["problem"] != problem:  # that one follows as the error

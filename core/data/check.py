@@ -26,11 +26,11 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, and `file`), and where it loads
-        `task`, `classes`, `splits` (rows of each) and `notes`.
+        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
+        loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     files = _files(config)
-    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
+    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
     result: dict[str, Any] = {
         "data": config.name,
         "ok": True,
@@ -42,6 +42,8 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         dataset = load(config)
     except SentiscopeError as error:
         return {**result, "ok": False, "problem": str(error)}
+    if not files:  # of a text each, or of a class each
+        result["decisions"] = [dataclasses.asdict(each) for each in dataset.decisions]
     return {
         **result,
         "task": dataset.task,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from core.data import limits
-from core.data.decode import decode
+from core.data.decisions import ReadingDecision
+from core.data.decode import decode_together
 from core.data.findings import plural, shown
+from core.data.reading_decisions import describe_encodings
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
 from core.numbers import count
@@ -62,7 +64,7 @@ def find(folder: Path) -> ClassFolders | None:
 
 def read(
     found: ClassFolders, folder: Path, encoding: str = ""
-) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...], tuple[ReadingDecision, ...]]:
     """Read the texts of class folders.
 
     Args:
@@ -71,7 +73,7 @@ def read(
         encoding: Of every file; empty: found in all of them together.
 
     Returns:
-        Rows of each split, `text` and `label`, in the order of their names; the classes, sorted; notes.
+        Rows of each split, `text` and `label`, in the order of their names; the classes, sorted; notes; decisions.
 
     Raises:
         DataError: a file cannot be opened or read as text, or they are more than allowed (`limits`).
@@ -83,19 +85,12 @@ def read(
         for path in sorted(_files(place), key=_natural)
     ]
     limits.check_shape(len(rows), 2, file=str(folder))
-    texts, left = list[bytes](), limits.current().size * limits.MEGABYTE
-    for _, _, path in rows:
-        texts.append(limits.read_bytes(path))
-        left -= len(texts[-1])
-        if left < 0:
-            raise limits.refusal("its files have more together", "size", file=str(folder))
-    encoding = encoding or _encoding(texts, str(folder))
-    words = [
-        decode(data, encoding, file=str(path.relative_to(folder))).text.strip() if data.strip() else None
-        for data, (_, _, path) in zip(texts, rows, strict=True)
-    ]
+    texts = read_together([path for _, _, path in rows], folder)
+    decoded = dict(zip(texts, decode_together(texts, encoding, folder=str(folder)), strict=True))
+    words = [each.text.strip() or None for each in decoded.values()]
+    decisions, of_encoding = describe_encodings(decoded)
     frame = pd.DataFrame({"split": [each[0] for each in rows], "text": words, "label": [each[1] for each in rows]})
-    notes = [_said(found)]
+    notes = [_said(found), *of_encoding]
     if blank := int(frame["text"].isna().sum()):
         notes.append(f"{plural(blank, 'file')} without a text left out")
     notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
@@ -105,7 +100,24 @@ def read(
         for split in found.splits
         if len(part := frame[frame["split"] == split])
     }
-    return splits, tuple(sorted({name for classes in found.splits.values() for name in classes})), tuple(notes)
+    classes = tuple(sorted({name for classes in found.splits.values() for name in classes}))
+    return splits, classes, tuple(notes), decisions
+
+
+def read_together(paths: Sequence[Path], folder: Path) -> dict[str, bytes]:
+    """Read files of a folder: name → bytes.
+
+    Raises:
+        DataError: one cannot be opened, or all together are larger than one file may be.
+    """
+    texts, left = dict[str, bytes](), limits.current().size * limits.MEGABYTE
+    for path in paths:
+        data = limits.read_bytes(path)
+        texts[str(path.relative_to(folder))] = data
+        left -= len(data)
+        if left < 0:
+            raise limits.refusal("its files have more together", "size", file=str(folder))
+    return texts
 
 
 def seen(folder: Path) -> str:
@@ -117,17 +129,6 @@ def seen(folder: Path) -> str:
 def _said(found: ClassFolders) -> str:
     names = sorted({name for classes in found.splits.values() for name in classes})
     return f"one class per folder, one text per file: {', '.join(map(shown, names[:20]))}"
-
-
-def _encoding(texts: list[bytes], file: str) -> str:
-    """Find the encoding of all files: UTF-8, or what the files that are not UTF-8 seem to be in."""
-    strange = []
-    for data in texts:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            strange.append(data)
-    return decode(b"\n".join(strange), file=file).encoding if strange else "utf-8"
 
 
 def _split(name: str) -> str:

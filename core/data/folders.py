@@ -12,13 +12,13 @@ import pandas as pd
 from core.data import class_folders, conll, labelled, limits
 from core.data.archives import TABLES
 from core.data.columns import LABEL_NAMES, SINGLE, describe
-from core.data.decisions import ReadingDecision
-from core.data.decode import decode
+from core.data.decisions import ReadingDecision, join_decisions
+from core.data.decode import decode_together
 from core.data.delimited import parse
 from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import plural, shown
 from core.data.layout import TAGGED, Layout, find_layout
-from core.data.reading_decisions import describe_columns
+from core.data.reading_decisions import describe_columns, describe_encodings, describe_rows
 from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError
 
@@ -38,7 +38,7 @@ class WordLabelled:
     notes: tuple[str, ...] = ()
     task: Task = "single"
     decisions: tuple[ReadingDecision, ...] = ()
-    """Of the file, or of the first one of a folder."""
+    """Of the file, or of all files of a folder."""
 
 
 def read_folder(
@@ -69,12 +69,14 @@ def read_folder(
     files = split_files(folder)
     if not files:
         by_folder = class_folders.find(folder)
-        texts = class_folders.read(by_folder, folder, settings.get("encoding", "")) if by_folder else None
-        return WordLabelled(*texts or _by_class(folder, settings.get("encoding", ""), 2 if to_train else 1))
+        encoding = settings.get("encoding", "")
+        found_texts = class_folders.read(by_folder, folder, encoding) if by_folder else None
+        splits, classes, said, decided = found_texts or _by_class(folder, encoding, 2 if to_train else 1)
+        return WordLabelled(splits, classes, said, decisions=decided)
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = dict[str, pd.DataFrame](), list[str]()
-    multi, layout, decisions = names is not None and names.task == "multi", None, tuple[ReadingDecision, ...]()
+    multi, layout, decisions = names is not None and names.task == "multi", None, dict[str, list[ReadingDecision]]()
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         asked = text, label
@@ -94,8 +96,11 @@ def read_folder(
             pair = layout.pair or SINGLE
         if (layout is TAGGED) != (table.kind == conll.KIND):
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        decisions = decisions or _described(table, layout, *asked)
         rows, found = labelled.clean(table.frame, layout, file=file)
+        decisions[file] = [
+            *_described(table, layout, *asked),
+            *describe_rows([*table.findings, *found], len(rows), len(table.frame)),
+        ]
         if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
             continue
@@ -105,7 +110,7 @@ def read_folder(
         return named(splits, names, str(folder), tuple(notes), to_train=to_train)
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     found_all = named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
-    return dataclasses.replace(found_all, decisions=decisions)
+    return dataclasses.replace(found_all, decisions=join_decisions(decisions))
 
 
 def _described(table: RawTable, layout: Layout, text: str, label: str) -> tuple[ReadingDecision, ...]:
@@ -164,7 +169,7 @@ def named(
 
 def _by_class(
     folder: Path, encoding: str, least: int
-) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...], tuple[ReadingDecision, ...]]:
     paths = [
         path
         for path in sorted(folder.iterdir())
@@ -181,14 +186,16 @@ def _by_class(
             "(positive.txt and negative.txt) in this folder",
             file=str(folder),
         )
-    parts = [_one_class(path, name, encoding) for name, path in names.items()]
+    data = class_folders.read_together(paths, folder)
+    decoded = dict(zip(data, decode_together(data, encoding, folder=str(folder)), strict=True))
+    parts = [_one_class(decoded[path.name].text, path, name) for name, path in names.items()]
+    decisions, of_encoding = describe_encodings(decoded)
     note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
     rows = pd.concat(parts, ignore_index=True)
-    return {WHOLE: rows}, labelled.sorted_names(rows["label"]), (note,)
+    return {WHOLE: rows}, labelled.sorted_names(rows["label"]), (note, *of_encoding), decisions
 
 
-def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
-    text = decode(limits.read_bytes(path), encoding, file=path.name).text
+def _one_class(text: str, path: Path, name: str) -> pd.DataFrame:
     if parse(text, file=path.name).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]

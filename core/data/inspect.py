@@ -16,10 +16,9 @@ from core.data.delimited import NAMES
 from core.data.files import RawTable, TableSettings, read_table, refusing
 from core.data.findings import Finding
 from core.data.layout import TAGGED, find_layout
-from core.data.reading_decisions import describe_columns
+from core.data.reading_decisions import describe_columns, describe_rows
 from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
-from core.numbers import count
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARACTERS = 200
@@ -157,14 +156,7 @@ def _look(
         rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
-    decisions += [
-        ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
-    ]
-    if rows is not None and len(rows) < len(table.frame):
-        reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
-        decisions.append(
-            ReadingDecision("rows", f"{count(len(rows))} of {count(len(table.frame))} rows", proof=reasons)
-        )
+    decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
     report = FileReport(
         file=path.name,
         kind=table.kind,

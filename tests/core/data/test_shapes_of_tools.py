@@ -83,8 +83,15 @@ def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
         (tmp_path / "all" / label).mkdir(parents=True)
         for n in range(12):
             (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
+    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
     found = read_folder(tmp_path)
-    assert "die Fahrt 3 war schön" in set(found.splits["all"]["text"])
+    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
+    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
+    guess, certain = said if said[0][1] else said[::-1]
+    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
+    assert certain == ("utf-8", False, "all/gut/90")
+    result = check(DataConfig(name=str(tmp_path)))
+    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
 
 
 def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
