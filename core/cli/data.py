@@ -95,8 +95,8 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
         part = f", '{file['sheet']}' of {plural(len(file['sheets']), 'table')}" if len(file["sheets"]) > 1 else ""
         say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}{part}, {shape}.")
         names = ", ".join(each["name"] for each in file["columns"])
-        header = "named by the first row" if file["header"] else "numbered, since no row names them"
-        say(f"Columns ({header}): {names}.")
+        numbered = " (numbered, since no row names them)" if names.startswith("0") else ""
+        say(f"Columns{' (named by the first row)' if file['header'] else numbered}: {names}.")
         if file["text"] and file["pair"]:
             say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
         elif file["text"]:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from core.data import class_folders, conll, labelled, limits
 from core.data.archives import TABLES
+from core.data.class_folders import ClassTexts, DiskFolder
 from core.data.columns import LABEL_NAMES, SINGLE, describe
 from core.data.decisions import ReadingDecision, join_decisions
 from core.data.decode import decode_together
@@ -68,11 +69,8 @@ def read_folder(
     names = labelled.label_names(folder)
     files = split_files(folder)
     if not files:
-        by_folder = class_folders.find(folder)
-        encoding = settings.get("encoding", "")
-        found_texts = class_folders.read(by_folder, folder, encoding) if by_folder else None
-        splits, classes, said, decided = found_texts or _by_class(folder, encoding, 2 if to_train else 1)
-        return WordLabelled(splits, classes, said, decisions=decided)
+        texts = _texts_of_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
+        return WordLabelled(texts.splits, texts.classes, texts.notes, decisions=texts.decisions)
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = dict[str, pd.DataFrame](), list[str]()
@@ -167,9 +165,13 @@ def named(
     return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes, task)
 
 
-def _by_class(
-    folder: Path, encoding: str, least: int
-) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...], tuple[ReadingDecision, ...]]:
+def _texts_of_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
+    """Read a folder of texts for each class, or a file for each of at least so many classes."""
+    by_folder = class_folders.find(DiskFolder(folder))
+    return class_folders.read(by_folder, str(folder), encoding) if by_folder else _by_class(folder, encoding, least)
+
+
+def _by_class(folder: Path, encoding: str, least: int) -> ClassTexts:
     paths = [
         path
         for path in sorted(folder.iterdir())
@@ -179,20 +181,20 @@ def _by_class(
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in TABLES for path in paths)
     if not paths:
-        raise DataError(f"there is no data file in this folder{class_folders.seen(folder)}", file=str(folder))
+        raise DataError(f"there is no data file in this folder{class_folders.list_folders(folder)}", file=str(folder))
     if len(names) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
             file=str(folder),
         )
-    data = class_folders.read_together(paths, folder)
+    data = class_folders.read_together([(DiskFolder(folder), path.name) for path in paths], str(folder))
     decoded = dict(zip(data, decode_together(data, encoding, folder=str(folder)), strict=True))
     parts = [_one_class(decoded[path.name].text, path, name) for name, path in names.items()]
     decisions, of_encoding = describe_encodings(decoded)
     note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
     rows = pd.concat(parts, ignore_index=True)
-    return {WHOLE: rows}, labelled.sorted_names(rows["label"]), (note, *of_encoding), decisions
+    return ClassTexts({WHOLE: rows}, labelled.sorted_names(rows["label"]), (note, *of_encoding), decisions)
 
 
 def _one_class(text: str, path: Path, name: str) -> pd.DataFrame:

@@ -317,7 +317,10 @@ def _found(report: FileReport) -> str:
         parts.append(report.encoding)
     if report.kind in DELIMITED and report.delimiter:
         parts.append(f"separated by {report.delimiter}{', quoted' if report.quoted else ''}")
-    parts.append("the first row names the columns" if report.header else "no row of column names: they are numbered")
+    if report.header:
+        parts.append("the first row names the columns")
+    elif report.columns and report.columns[0].name == "0":
+        parts.append("no row of column names: they are numbered")
     return f"{' · '.join(parts)}. The first rows, as they will be read:"
 
 

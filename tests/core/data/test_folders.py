@@ -3,6 +3,7 @@ import json
 import pandas as pd
 import pytest
 
+from core.data import limits
 from core.data.folders import read_folder, split_files
 from core.exceptions import DataError
 
@@ -69,6 +70,15 @@ def test_the_encoding_of_a_file_for_each_class_is_a_decision(tmp_path):
     assert decided(found, "encoding") == [("latin-1", True, "ja.txt"), ("utf-8", False, "nein.txt")]
     assert found.notes[1].startswith("ja.txt: the encoding is a guess")
     assert {text[-3:] for text in found.splits["all"]["text"]} == {"öde", "her"}
+
+
+def test_limits_hold_for_a_file_for_each_class(monkeypatch, tmp_path):
+    for name in ("ja", "nein"):
+        (tmp_path / f"{name}.txt").write_text("short\nrather long\n" * 50_000)
+    for chosen, said in (("characters=8", "a cell has 11 characters"), ("size=1", "its files have more together")):
+        monkeypatch.setenv(limits.VARIABLE, chosen)
+        with pytest.raises(DataError, match=said):
+            read_folder(tmp_path)
 
 
 def test_the_columns_of_train_count_for_all_splits(tmp_path):
