@@ -87,7 +87,7 @@ def _show_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _show_file(file: Mapping[str, Any], problem: str) -> None:
-    if "kind" in file:
+    if file.get("kind"):
         written = ", ".join(
             each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
         )
@@ -110,5 +110,7 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
         _show_decisions(file["decisions"])
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
+    elif file.get("sheets"):
+        say(f"{file['file']}: '{file['sheet']}' of the tables {', '.join(file['sheets'])}; data.sheet names another.")
     if file["problem"] and file["problem"] != problem:  # that one follows as the error
         say(f"{file['problem']}.")

@@ -15,6 +15,7 @@ from typing import IO
 
 from core.data import class_folders, conll, limits
 from core.data.class_folders import ClassTexts
+from core.data.decisions import naming_sheets
 from core.data.findings import Finding, shown
 from core.exceptions import DataError
 from core.numbers import count
@@ -108,11 +109,12 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
     with _opened(data, file) as (archive, members):
         tables = _tables(members, file)
         chosen = _chosen(tables, part, file)
-        if chosen.flag_bits & _ENCRYPTED:
-            raise DataError(f"`{shown(chosen.filename)}` in it has a password; unpack it first", file=file)
-        with archive.open(chosen) as stream:
-            found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
-    names = tuple(each.filename for each in tables)
+        names = tuple(each.filename for each in tables)
+        with naming_sheets(names, chosen.filename):
+            if chosen.flag_bits & _ENCRYPTED:
+                raise DataError(f"`{shown(chosen.filename)}` in it has a password; unpack it first", file=file)
+            with archive.open(chosen) as stream:
+                found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
     message = f"`{shown(chosen.filename)}` of the archive is read"
     others = [f"`{shown(name)}`" for name in names if name != chosen.filename]
     if others:

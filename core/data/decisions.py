@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from core.exceptions import DataError
 
 What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
 
@@ -30,6 +33,16 @@ class ReadingDecision:
     """Whether the file leaves the choice open, so that a person should look at the proof."""
     file: str = ""
     """The files of a folder that it is of; empty: all files."""
+
+
+@contextlib.contextmanager
+def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
+    """Add to the refusal of a table the other tables of its file, so that a person can choose one of them."""
+    try:
+        yield
+    except DataError as error:
+        error.sheets, error.sheet = tuple(sheets), sheet
+        raise
 
 
 def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[ReadingDecision, ...]:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from core.data import conll, limits
 from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip, zipped_classes
-from core.data.decisions import ReadingDecision
+from core.data.decisions import ReadingDecision, naming_sheets
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.excel import read_excel
@@ -149,7 +149,8 @@ def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
     inside = f"{file}: {packed.name}" if packed.part else file
     if packed.data.startswith((GZIP, ZIP)) and (packed.data.startswith(GZIP) or is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shown(packed.name)}`); unpack it first", file=file)
-    table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
+    with naming_sheets(packed.parts, packed.part):
+        table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
     if not packed.part:
         return table
     found = (*packed.findings, *table.findings)
@@ -188,7 +189,8 @@ def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
     words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
     head = find_head(words, len(words[0]), asked)
     rows = found.rows[head.begin :]
-    lost = _lost_formulas(found.lost, head.columns, len(rows), file)
+    with naming_sheets(found.sheets, found.name):
+        lost = _lost_formulas(found.lost, head.columns, len(rows), file)
     return RawTable(
         _frame(rows, head.columns),
         "xlsx",

@@ -30,7 +30,7 @@ class FileReport:
 
     file: str
     kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll; empty: the table could not be read."""
     encoding: str
     delimiter: str
     """In words, such as `tab`; empty where the kind has none."""
@@ -93,8 +93,36 @@ def inspect_file(
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, **settings)
+    try:
+        table = read_table(path, **settings)
+    except DataError as error:
+        if len(error.sheets) < 2:
+            raise
+        return _of_refused_sheet(path.name, error)
     return _look(path, table, text, label, separator, pair, quoting=settings.get("quoting", ""))[0]
+
+
+def _of_refused_sheet(file: str, error: DataError) -> FileReport:
+    """Return the report of a file of which one table cannot be read, so that another one can be chosen."""
+    return FileReport(
+        file=file,
+        kind="",
+        encoding="",
+        delimiter="",
+        quoted=False,
+        header=False,
+        rows=0,
+        columns=(),
+        text="",
+        label="",
+        task="single",
+        classes={},
+        preview=[],
+        findings=(),
+        problem=str(error),
+        sheets=error.sheets,
+        sheet=error.sheet,
+    )
 
 
 def read_file(

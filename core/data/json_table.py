@@ -17,6 +17,7 @@ import pandas as pd
 
 from core.data import annotation_exports, limits
 from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, cell_of
+from core.data.decisions import naming_sheets
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
 from core.data.parquet import viewer_classes, with_class_names
@@ -99,10 +100,11 @@ def read_json(text: str, file: str, part: str = "") -> JsonTable | None:
     if part and part not in reading.parts:
         there = f"it has {', '.join(map(_said, reading.parts))}" if reading.parts else "the rows are the file itself"
         raise DataError(f"no list of objects under '{_said(part)}' for data.sheet; {there}", file=file)
-    rows = _objects(rows, reading)
-    seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
-    rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
-    frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
+    with naming_sheets(reading.parts, reading.where):
+        rows = _objects(rows, reading)
+        seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
+        rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
+        frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
     return JsonTable(
         frame,
         reading.kind,

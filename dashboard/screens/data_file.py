@@ -118,16 +118,15 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     asked = _as_text(choices, key)
     try:
         first = look(asked)
-    except SentiscopeError as error:
-        problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
-        return
-    if sheet := _sheet(choices, key, first):
-        asked = dataclasses.replace(asked, sheet=sheet)
-        try:
+        if sheet := _sheet(choices, key, first):
+            asked = dataclasses.replace(asked, sheet=sheet)
             first = look(asked)
-        except SentiscopeError as error:
-            problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
-            return
+        refused = "" if first.columns else first.problem
+    except SentiscopeError as error:
+        refused = str(error)
+    if refused:
+        problem(f"{file} cannot be read this way", _in_words_of_the_page(refused))
+        return
     config, report = _columns(choices, key, asked, first, look)
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))

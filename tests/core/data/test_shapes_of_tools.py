@@ -25,6 +25,7 @@ from tests.support.shapes_of_tools import (
     objects,
     tasks,
     texts,
+    workbook,
     zip_of,
     zipped,
 )
@@ -128,6 +129,31 @@ def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
     ):
         with pytest.raises(DataError, match=re.escape(said)):
             inspect_file(tmp_path / name, sheet="x")
+
+
+def test_where_the_first_table_is_refused_the_others_are_named(tmp_path):
+    def second(book):
+        sheet = book.create_sheet("Second")
+        for row in (("text", "label"), *zip(texts(), labels(), strict=True)):
+            sheet.append(row)
+        for row in range(2, ROWS + 2):
+            book["Reviews"][f"B{row}"], book["Reviews"][f"C{row}"] = "=LEN(A2)", row
+
+    workbook(second)(tmp_path / "a.xlsx")
+    spans = [{"text": text, "label": [[0, 3, "X"]]} for text in texts(ROWS + 1)]
+    (tmp_path / "a.json").write_text(json.dumps({"spans": spans, "reviews": objects()}))
+    (tmp_path / "a.zip").write_bytes(zip_of({"train.csv": "", "dev.csv": csv()}))
+    for name, sheets, said in (
+        ("a.xlsx", ("Reviews", "Second"), "'label' has 40 formulas without a value"),
+        ("a.json", ("spans", "reviews"), "the cells hold spans"),
+        ("a.zip", ("train.csv", "dev.csv"), "the file is empty"),
+    ):
+        found = inspect_file(tmp_path / name)
+        assert (found.sheets, found.sheet, found.columns) == (sheets, sheets[0], ()) and said in found.problem
+        assert inspect_file(tmp_path / name, sheet=sheets[1]).classes == {"bad": 20, "good": 20}
+        assert apart.inspect_file(tmp_path / name, DataConfig().reading()) == found
+        with pytest.raises(DataError, match=re.escape(said)):
+            read_file(tmp_path / name)
 
 
 def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
