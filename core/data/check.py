@@ -28,16 +28,19 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, and `file`), and where it loads
-        `task`, `classes`, `splits` (rows of each) and `notes`.
+        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
+        loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     try:
         dataset = load(config)
     except SentiscopeError as error:
         return {**_describe(config, _inspect(config)), "ok": False, "problem": str(error)}
     files = [dataclasses.asdict(dataset.report)] if dataset.report else _inspect(config)
+    result = _describe(config, files)
+    if not files:  # of a text each, or of a class each
+        result["decisions"] = [dataclasses.asdict(each) for each in dataset.decisions]
     return {
-        **_describe(config, files),
+        **result,
         "task": dataset.task,
         "classes": list(dataset.classes),
         "splits": {name: len(rows) for name, rows in dataset.splits.items()},
@@ -47,7 +50,7 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
 
 def _describe(config: DataConfig, files: list[dict[str, Any]]) -> dict[str, Any]:
-    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
+    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
     return {"data": config.name, "ok": True, "problem": "", "files": files, "decisions": decisions}
 
 

@@ -8,9 +8,11 @@ import pandas as pd
 
 from core.data import class_folders, limits
 from core.data.archives import TABLES
-from core.data.decode import decode
+from core.data.class_folders import ClassTexts, DiskFolder
+from core.data.decode import decode_together
 from core.data.delimited import parse
 from core.data.labels import sorted_names
+from core.data.reading_decisions import describe_encodings
 from core.data.table import WHOLE
 from core.exceptions import DataError
 
@@ -31,21 +33,14 @@ def split_files(folder: Path) -> dict[str, Path]:
     return {split: path for split, path in found.items() if split != WHOLE or len(found) == 1}
 
 
-def read_classes(
-    folder: Path, encoding: str, least: int
-) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
-    """Read the texts of a folder that has a folder or a file for each class: splits, sorted classes and notes.
-
-    Args:
-        folder: The folder.
-        encoding: Of every file; empty: found by inspection.
-        least: Files of classes that there must be.
+def read_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
+    """Read a folder of texts for each class, or a file for each of at least so many classes.
 
     Raises:
         DataError: it has neither, or a file cannot be read as texts of one class.
     """
-    if by_folder := class_folders.find(folder):
-        return class_folders.read(by_folder, folder, encoding)
+    if by_folder := class_folders.find(DiskFolder(folder)):
+        return class_folders.read(by_folder, str(folder), encoding)
     paths = [
         path
         for path in sorted(folder.iterdir())
@@ -55,20 +50,23 @@ def read_classes(
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in TABLES for path in paths)
     if not paths:
-        raise DataError(f"there is no data file in this folder{class_folders.seen(folder)}", file=str(folder))
+        raise DataError(f"there is no data file in this folder{class_folders.list_folders(folder)}", file=str(folder))
     if len(names) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
             file=str(folder),
         )
-    rows = pd.concat([_read_class(path, name, encoding) for name, path in names.items()], ignore_index=True)
+    data = class_folders.read_together([(DiskFolder(folder), path.name) for path in paths], str(folder))
+    decoded = dict(zip(data, decode_together(data, encoding, folder=str(folder)), strict=True))
+    parts = [_read_class(decoded[path.name].text, path, name) for name, path in names.items()]
+    decisions, of_encoding = describe_encodings(decoded)
     note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
-    return {WHOLE: rows}, sorted_names(rows["label"]), (note,)
+    rows = pd.concat(parts, ignore_index=True)
+    return ClassTexts({WHOLE: rows}, sorted_names(rows["label"]), (note, *of_encoding), decisions)
 
 
-def _read_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
-    text = decode(limits.read_bytes(path), encoding, file=path.name).text
+def _read_class(text: str, path: Path, name: str) -> pd.DataFrame:
     if parse(text, file=path.name).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]

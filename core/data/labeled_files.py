@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
@@ -16,7 +16,7 @@ import pandas as pd
 from core.data import conll
 from core.data.cells import as_words
 from core.data.columns import SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
-from core.data.decisions import ReadingDecision
+from core.data.decisions import ReadingDecision, join_decisions
 from core.data.delimited import NAMES
 from core.data.files import RawTable, ReadingSettings, read_table, refusing
 from core.data.findings import Finding, plural, shown
@@ -30,11 +30,10 @@ from core.data.labels import (
     rename_labels,
     sorted_names,
 )
-from core.data.reading_decisions import describe_columns
+from core.data.reading_decisions import describe_columns, describe_rows
 from core.data.rows import clean_rows, examine_rows, refuse_findings, refuse_quoted
 from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError, SentiscopeError
-from core.numbers import count
 
 PREVIEW_ROWS = 5
 PREVIEW_CHARACTERS = 200
@@ -45,26 +44,26 @@ class FileReport:
     """What a person needs to know about a file before training on it."""
 
     file: str
-    kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
-    encoding: str
-    delimiter: str
+    kind: str = ""
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll; empty: the table could not be read."""
+    encoding: str = ""
+    delimiter: str = ""
     """In words, such as `tab`; empty where the kind has none."""
-    quoted: bool
-    header: bool
-    rows: int
+    quoted: bool = False
+    header: bool = False
+    rows: int = 0
     """Rows of the table, before any is left out."""
-    columns: tuple[Column, ...]
-    text: str
+    columns: tuple[Column, ...] = ()
+    text: str = ""
     """Name of the text column; empty: none found."""
-    label: str
+    label: str = ""
     """Name of the label column, or those of the 0/1 columns with commas between."""
-    task: Task
-    classes: dict[str, int]
+    task: Task = "single"
+    classes: dict[str, int] = field(default_factory=dict)
     """Usable rows of each class, in class order."""
-    preview: list[dict[str, str]]
-    findings: tuple[Finding, ...]
-    problem: str
+    preview: list[dict[str, str]] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
     """Name of the column of second texts; empty: texts are single."""
@@ -86,7 +85,7 @@ class LabeledSplits:
     notes: tuple[str, ...] = ()
     task: Task = "single"
     decisions: tuple[ReadingDecision, ...] = ()
-    """Of the file, or of the first one of a folder."""
+    """Of the file, or of all files of a folder."""
     report: FileReport | None = None
     """Of a single file."""
 
@@ -102,7 +101,13 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
-    return _inspect_table(path.expanduser(), settings)[0]
+    try:
+        return _inspect_table(path.expanduser(), settings)[0]
+    except DataError as error:
+        if len(error.sheets) < 2:
+            raise
+        # Of a file of which one table cannot be read, another one can be chosen.
+        return FileReport(path.name, problem=str(error), sheets=error.sheets, sheet=error.sheet)
 
 
 def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
@@ -137,13 +142,14 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     """
     names, files = read_label_names(folder), split_files(folder)
     if not files:
-        return LabeledSplits(*read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1))
+        texts = read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
+        return LabeledSplits(texts.splits, texts.classes, texts.notes, decisions=texts.decisions)
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
-    splits, notes = dict[str, pd.DataFrame](), list[str]()
-    layout, decisions = None, tuple[ReadingDecision, ...]()
+    splits, notes, decisions = dict[str, pd.DataFrame](), list[str](), dict[str, list[ReadingDecision]]()
+    layout, several = None, _are_several(names)
     for split in sorted(files, key=list(SPLIT_NAMES).index):
-        file, table = files[split].name, read_table(files[split], **settings)
+        file, table, label = files[split].name, read_table(files[split], **settings), settings.get("label", "")
         tagged = table.kind == conll.KIND
         if layout and to_train and _lacks_labels(table, layout):
             aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
@@ -151,23 +157,25 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
             continue
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        if layout is None:
-            columns = describe(table.frame)
-            layout = _find_layout(table, columns, settings, _are_several(names), file)
-            of_columns, _ = describe_columns(table.frame, columns, layout, settings.get("label", ""))
-            decisions = (*table.decisions, *of_columns)
-        elif not (tagged or layout.fits(table.frame)):
-            layout = _find_layout_like(layout, table, settings, file)
+        columns = describe(table.frame)
+        if layout is None or not (tagged or layout.fits(table.frame)):
+            layout = _find_layout(table, columns, settings, several, file, layout)
+            # The further splits must have the columns of train, and as many labels per text.
+            settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
+            several = layout.task == "multi"
+        of_columns, _ = describe_columns(table.frame, columns, layout, label)
         rows, found = clean_rows(table.frame, layout, file=file)
+        found = [*table.findings, *found]
+        decisions[file] = [*table.decisions, *of_columns, *describe_rows(found, len(rows), len(table.frame))]
         if to_train and distinct_labels(rows["label"]) == {WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {WITHHELD} (withheld) left out")
             continue
         splits[split] = rows
-        notes += [f"{file}: {finding.message}" for finding in [*table.findings, *found]]
+        notes += [f"{file}: {finding.message}" for finding in found]
     assert layout is not None
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     named = name_classes(splits, known, str(folder), notes, layout.task, to_train=to_train)
-    return dataclasses.replace(named, decisions=decisions)
+    return dataclasses.replace(named, decisions=join_decisions(decisions))
 
 
 def name_classes(
@@ -214,12 +222,7 @@ def _inspect_table(
         classes = _count_classes(rows["label"], names)
     except SentiscopeError as error:
         problem, rows = error, None
-    merged = [each.message for each in findings if each.kind == "labels-merged"]
-    decisions += [ReadingDecision("labels", "merged", proof=message) for message in merged]
-    if rows is not None and len(rows) < len(table.frame):
-        reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
-        chosen = f"{count(len(rows))} of {count(len(table.frame))} rows"
-        decisions.append(ReadingDecision("rows", chosen, proof=reasons))
+    decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
     report = FileReport(
         file=file,
         kind=table.kind,
@@ -245,24 +248,32 @@ def _inspect_table(
 
 
 def _find_layout(
-    table: RawTable, columns: Sequence[Column], settings: ReadingSettings, several: bool, file: str
+    table: RawTable,
+    columns: Sequence[Column],
+    settings: ReadingSettings,
+    several: bool,
+    file: str,
+    first: Layout | None = None,
 ) -> Layout:
-    """Choose the columns of a table, and find how its labels are written; `several`: texts have several of them."""
+    """Choose the columns of a table, and find how its labels are written.
+
+    Args:
+        table: The table.
+        columns: Its columns (`describe`).
+        settings: How a person wants it read.
+        several: Texts have several labels.
+        file: Name for messages.
+        first: The layout of train, whose sign between labels holds where another split has fewer of them.
+    """
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
     with refusing(table, file):
         layout = choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
-        return find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
-
-
-def _find_layout_like(first: Layout, table: RawTable, settings: ReadingSettings, file: str) -> Layout:
-    """Find the columns of train in another split, with as many labels per text and the sign of train between them."""
-    alike: ReadingSettings = {**settings, "text": first.text, "label": first.label, "pair": first.pair or SINGLE}
-    found = _find_layout(table, describe(table.frame), alike, first.task == "multi", file)
-    if first.form == "separated" and found.form in ("one", "separated"):
-        return dataclasses.replace(found, form="separated", mark=first.mark)
-    return found
+        layout = find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
+    if first and first.form == "separated" and layout.form in ("one", "separated"):
+        return dataclasses.replace(layout, form="separated", mark=first.mark)
+    return layout
 
 
 def _lacks_labels(table: RawTable, layout: Layout) -> bool:

@@ -31,6 +31,8 @@ WITHHELD = "-1"
 """What benchmark files write where a label is withheld; in a person's own file it may be a class."""
 MARKS = (";", "|", ",", " ")
 """Signs that may stand between labels, the surest first."""
+_NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
+"""Words that make another class of the word behind them: `not good` is one label, also beside `not` and `good`."""
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
 """Not `str.isdigit`, which takes `²` for one; and no more digits than Python turns into a number."""
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
@@ -295,6 +297,8 @@ def _find_mark(labels: Sequence[str]) -> str:
         several = sum(len(part) > 1 for part in parts)
         single = {next(iter(part)) for part in parts if len(part) == 1}
         atoms: set[str] = set().union(*parts) if parts else set()
+        if mark == " " and any(atom.casefold() in _NEGATIONS for atom in atoms):
+            continue
         met = several > 1 or any(len(part) > 1 and part & single for part in parts)
         sure = met and mark in MARKS[:2] and len(atoms) <= len(labels) + 1
         if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):

@@ -43,7 +43,7 @@ def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_i
     }
     label = result["decisions"][-1]
     assert (label["alternatives"], label["proof"]) == (("Note",), "A (20), B (20)")
-    assert result["decisions"] == [{"file": "a.csv", **each} for each in result["files"][0]["decisions"]]
+    assert result["decisions"] == [{**each, "file": "a.csv"} for each in result["files"][0]["decisions"]]
     for each in result["decisions"]:
         assert each["proof"]
     other = check(DataConfig(name=str(tmp_path / "a.csv"), label="Note"))
