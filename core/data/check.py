@@ -11,6 +11,7 @@ from typing import Any
 from core.data import apart
 from core.data.config import DataConfig
 from core.data.folders import split_files
+from core.data.labeled_files import FileReport
 from core.data.load import load
 from core.data.table import Dataset
 from core.exceptions import SentiscopeError
@@ -20,7 +21,7 @@ from core.paths import resolve
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
     """Load what `config.name` (a path, or a registered name) means, and look at every file of it.
 
-    A file that loads is read once.
+    A file that can be read is read once.
 
     Args:
         config: how it is read.
@@ -31,12 +32,22 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
         loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
+    reports, dataset, problem = list[FileReport](), None, ""
     try:
-        dataset = load(config)
+        dataset = load(config, on_report=reports.append)
     except SentiscopeError as error:
-        return {**_describe(config, _inspect(config)), "ok": False, "problem": str(error)}
-    files = [dataclasses.asdict(dataset.report)] if dataset.report else _inspect(config)
-    result = _describe(config, files)
+        problem = str(error)
+    files = [dataclasses.asdict(each) for each in reports] or _inspect(config)
+    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
+    result: dict[str, Any] = {
+        "data": config.name,
+        "ok": dataset is not None,
+        "problem": problem,
+        "files": files,
+        "decisions": decisions,
+    }
+    if dataset is None:
+        return result
     if not files:  # of a text each, or of a class each
         result["decisions"] = [dataclasses.asdict(each) for each in dataset.decisions]
     return {
@@ -47,11 +58,6 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         "notes": list(dataset.notes),
         **further(dataset),
     }
-
-
-def _describe(config: DataConfig, files: list[dict[str, Any]]) -> dict[str, Any]:
-    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
-    return {"data": config.name, "ok": True, "problem": "", "files": files, "decisions": decisions}
 
 
 def _inspect(config: DataConfig) -> list[dict[str, Any]]:

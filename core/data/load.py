@@ -8,7 +8,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
-from core.data.labeled_files import LabeledSplits, name_classes
+from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
 from core.data.lineage import without_learned
 from core.data.mixture import kept_apart, mixture, with_added
@@ -41,7 +41,9 @@ _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 Splits = dict[str, pd.DataFrame]
 
 
-def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
+def load(
+    config: DataConfig, *, to_train: bool = True, on_report: Callable[[FileReport], None] = lambda report: None
+) -> Dataset:
     """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
@@ -55,6 +57,8 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     A cut follows the classes as the file has them, before `config.rename` and `config.order`: neither changes which
     rows are in which split. A class of three rows or more has one in each part (`splits.cover_classes`). Runs that are
     older than this rule have `config.split_rule` 1. Texts of `config.lineage` leave every split but train.
+
+    `on_report` is called with what was found in a person's own file.
 
     Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
 
@@ -74,6 +78,8 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
         found, where = _named_source(source, config) if source else _path(config)
+        if found.report:
+            on_report(found.report)
     if found.task == "tokens":
         _refuse_of_texts(config)
     alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
@@ -117,7 +123,6 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         beside=beside,
         notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *learned, *cut_to, *along),
         decisions=found.decisions,
-        report=found.report,
     )
 
 

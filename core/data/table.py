@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.data.labeled_files import FileReport
-
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 WHOLE = "all"
 """In place of splits: all rows of a single file."""
@@ -52,8 +50,6 @@ class Dataset:
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
     decisions: tuple[ReadingDecision, ...] = ()
     """How a person's own file was read, or the first one of a folder."""
-    report: FileReport | None = None
-    """What was found in a person's own file; None: it is none, or a folder."""
     beside: pd.DataFrame | None = None
     """Validation rows of added sets, text and label: the temperature is fitted on them too, and nothing else."""
 
