@@ -10,7 +10,7 @@ from typing import Any
 from core.config import RunConfig, compose
 from core.data.config import DataConfig, listed
 from core.data.sources import SOURCES, named, suited
-from core.exceptions import InputError
+from core.exceptions import DataError, InputError
 from core.models.presets import paper_of
 from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
@@ -114,7 +114,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
     try:
         return resume(record.run, store=store, on_event=on_event)
-    except InputError:
+    except DataError:
         if not store.read(record.run).data_fingerprint:  # it has never begun: its data cannot be used
             store.remove(record.run)
         raise
