@@ -33,6 +33,10 @@ class DataError(InputError):
         )
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.row, self.field = file, row, field
+        self.sheets: tuple[str, ...] = ()
+        """The tables of the file, where it has several; see `core.data.decisions.naming_sheets`."""
+        self.sheet = ""
+        """The one that was refused."""
 
 
 class RunNotFound(InputError):

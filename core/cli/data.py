@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -63,6 +63,8 @@ def _show_check(result: dict[str, Any]) -> None:
         _show_file(file, result["problem"])
     if not result["ok"]:
         return
+    if not result["files"]:
+        _show_decisions(result["decisions"])
     splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
     say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
     known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
@@ -74,8 +76,18 @@ def _show_check(result: dict[str, Any]) -> None:
             say(warning, head="Warning: ")
 
 
+def _show_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:
+    for each in decisions:
+        if each["alternatives"]:
+            others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
+            proof = f" As read: {each['proof']}" if each["guessed"] else ""
+            of = f" of {each['file']}" if each["file"] else ""
+            chosen = f"{each['what'].capitalize()}{of} {how}: {each['chosen']}"
+            say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
+
+
 def _show_file(file: Mapping[str, Any], problem: str) -> None:
-    if "kind" in file:
+    if file.get("kind"):
         written = ", ".join(
             each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
         )
@@ -83,8 +95,8 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
         part = f", '{file['sheet']}' of {plural(len(file['sheets']), 'table')}" if len(file["sheets"]) > 1 else ""
         say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}{part}, {shape}.")
         names = ", ".join(each["name"] for each in file["columns"])
-        header = "named by the first row" if file["header"] else "numbered, since no row names them"
-        say(f"Columns ({header}): {names}.")
+        numbered = " (numbered, since no row names them)" if names.startswith("0") else ""
+        say(f"Columns{' (named by the first row)' if file['header'] else numbered}: {names}.")
         if file["text"] and file["pair"]:
             say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
         elif file["text"]:
@@ -95,13 +107,10 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
                 + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
                 + "."
             )
-        for each in file["decisions"]:
-            if each["alternatives"]:
-                others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
-                proof = f" As read: {each['proof']}" if each["guessed"] else ""
-                chosen = f"{each['what'].capitalize()} {how}: {each['chosen']}"
-                say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
+        _show_decisions(file["decisions"])
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
+    elif file.get("sheets"):
+        say(f"{file['file']}: '{file['sheet']}' of the tables {', '.join(file['sheets'])}; data.sheet names another.")
     if file["problem"] and file["problem"] != problem:  # that one follows as the error
         say(f"{file['problem']}.")

@@ -65,6 +65,7 @@ def _show_cut(predictions: list[dict[str, Any]]) -> None:
 
 def _show_predictions(result: dict[str, Any]) -> None:
     if result["task"] == "tokens":
+        _show_cut(result.get("predictions", []))
         show_tags(result)
         return
     say_edit(result)

@@ -38,7 +38,8 @@ def show_spans(result: dict[str, Any]) -> None:
 def show_tags(result: dict[str, Any]) -> None:
     """A word and its tag a line, as in a file; the spans below each text."""
     if "to" in result:
-        say(f"The words of {plural(result['rows'], 'text')} tagged into {result['to']}")
+        cut = f"; only the beginning of {plural(result['cut'], 'text')} was read" if result["cut"] else ""
+        say(f"The words of {plural(result['rows'], 'text')} tagged into {result['to']}{cut}")
         return
     for each in result["predictions"]:
         rows = [

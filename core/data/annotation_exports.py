@@ -41,7 +41,8 @@ def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     if not rows:
         return rows
     first = rows[0]
-    if isinstance(first.get("data"), dict) and any(isinstance(first.get(key), list) for key in _ANNOTATIONS):
+    given = (isinstance(row.get(key), list) for row in rows[:_LOOKED_AT] for key in _ANNOTATIONS)
+    if isinstance(first.get("data"), dict) and any(given):
         rows = _label_studio(rows, note, file)
     elif "row" in first and "row_idx" in first:
         rows = _viewer(rows, note)
@@ -57,7 +58,8 @@ _VALUES = {CHOICES: CHOICES, "rating": "rating", "number": "number"}
 
 
 def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
-    rows, several, differing, kinds, questions = list[Row](), 0, 0, Counter[str](), dict[str, None]()
+    rows, kinds, questions = list[Row](), Counter[str](), dict[str, None]()
+    several = differing = unanswered = 0
     for task in tasks:
         given = next((each for key in _ANNOTATIONS if isinstance(each := task.get(key), list)), [])
         answers = [
@@ -66,6 +68,7 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
             if isinstance(each, dict) and not each.get("was_cancelled") and not each.get("skipped")
             if (answer := _answer(each, kinds))
         ]
+        unanswered += not answers
         several += len(answers) > 1
         differing += any(answer != answers[0] for answer in answers)
         data = task.get("data")
@@ -73,15 +76,21 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
         questions.update(dict.fromkeys(chosen))
         plain = data if isinstance(data, dict) else {}
         rows.append({**{f"data.{key}" if key in chosen else key: value for key, value in plain.items()}, **chosen})
+    if not kinds:
+        seen = f"a list of {plural(len(tasks), 'Label Studio task')} without an annotation"
+        how = "annotate some in Label Studio and export them again with their annotations"
+        note("not-annotated", len(tasks), f"{seen}, so there are no labels; {how}", "refused")
+        return rows
     if not any(kind in _VALUES for kind in kinds):
-        said = (
-            f"annotations of the kind {', '.join(map(shown, map(without_surrogates, sorted(kinds))))}"
-            if kinds
-            else "no annotation"
+        said = ", ".join(map(shown, map(without_surrogates, sorted(kinds))))
+        raise DataError(
+            f"a list of {plural(len(tasks), 'Label Studio task')} with annotations of the kind {said}, none of a text",
+            file=file,
         )
-        raise DataError(f"a list of {plural(len(tasks), 'Label Studio task')} with {said}, none of a text", file=file)
     rows = _one_each(rows, questions)
     note("label-studio", len(tasks), f"{plural(len(tasks), 'task')} of Label Studio, choices and ratings as labels")
+    if unanswered:
+        note("not-annotated", unanswered, f"{plural(unanswered, 'task')} without an annotation, which have no label")
     if several:
         message = f"{plural(several, 'task')} with more than one annotation, of which the first is read"
         note("several-annotations", several, f"{message}; {differing} of them differ", "warning")

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from core.data.folders import WordLabelled
-    from core.data.inspect import FileReport, LabelledFile
+    from core.data.labeled_files import FileReport, LabeledSplits
 
 AT_ONCE = 2
 """Files that this process has read at the same time; whoever comes later waits."""
@@ -60,7 +59,7 @@ _OWN = {
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
-    """What a file holds, see `core.data.inspect.inspect_file`.
+    """Tell what a file holds, see `core.data.labeled_files.inspect_file`.
 
     Args:
         path: The file.
@@ -70,37 +69,32 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
         DataError: it cannot be read as a table, or asks for more than is allowed.
     """
     with _read("report", path, reading) as (answer, _):
-        return _report(answer.report)
+        report = _report(answer.report)
+        assert report is not None
+        return report
 
 
-def read_file(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabelledFile:
-    """The usable rows of a file, see `core.data.inspect.read_file`; arguments as `inspect_file`."""
-    from core.data.inspect import LabelledFile
-
-    with _read("file", path, {**reading, "to_train": to_train}) as (answer, folder):
-        return LabelledFile(_frame(folder / answer.splits[WHOLE]), answer.classes, _report(answer.report))
+def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
+    """Read the labelled rows of a file or folder, see `core.data.labeled_files`; arguments as `inspect_file`."""
+    return _labeled("labeled", path, {**reading, "to_train": to_train})
 
 
-def read_folder(path: Path, reading: dict[str, str], *, to_train: bool = True) -> WordLabelled:
-    """The splits of a folder, see `core.data.folders.read_folder`; arguments as `inspect_file`."""
-    from core.data.folders import WordLabelled
-
-    with _read("folder", path, {**reading, "to_train": to_train}) as (answer, folder):
-        splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
-        return WordLabelled(splits, answer.classes, answer.notes, answer.task, answer.decisions)
-
-
-def read_published(path: Path, name: str) -> WordLabelled:
-    """The splits of a named data set in the layout in which it is given out, see `core.data.published`.
+def read_published(path: Path, name: str) -> LabeledSplits:
+    """Read the splits of a named data set in the layout in which it is given out, see `core.data.published`.
 
     Raises:
         DataError: a file is not there, or is not in the layout.
     """
-    from core.data.folders import WordLabelled
+    return _labeled("published", path, {"name": name})
 
-    with _read("published", path, {"name": name}) as (answer, folder):
-        splits = {split: _frame(folder / file) for split, file in answer.splits.items()}
-        return WordLabelled(splits, answer.classes, answer.notes)
+
+def _labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+    from core.data.labeled_files import LabeledSplits
+
+    with _read(way, path, reading) as (answer, folder):
+        splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
+        report = _report(answer.report)
+        return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
 
 
 @dataclass(frozen=True)
@@ -237,10 +231,10 @@ def _refuse_said(answer: _Answer, file: str) -> None:
         raise _KINDS[answer.kind](answer.error)
 
 
-def _report(raw: msgspec.Raw) -> FileReport:
-    from core.data.inspect import FileReport
+def _report(raw: msgspec.Raw) -> FileReport | None:
+    from core.data.labeled_files import FileReport
 
-    return msgspec.json.decode(raw, type=FileReport)
+    return msgspec.json.decode(raw, type=FileReport | None)
 
 
 def _frame(path: Path) -> pd.DataFrame:

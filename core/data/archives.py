@@ -1,17 +1,21 @@
-"""Unpack gzip files, and zip archives of tables, within the limits."""
+"""Unpack gzip files and zip archives, of tables or of class folders, within the limits."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import zipfile
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import IO
 
-from core.data import conll, limits
+from core.data import class_folders, conll, limits
+from core.data.class_folders import ClassTexts
+from core.data.decisions import naming_sheets
 from core.data.findings import Finding, shown
 from core.exceptions import DataError
 from core.numbers import count
@@ -21,10 +25,34 @@ TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".t
 """Endings of files that are tables, in the order of preference."""
 _FIRST = ("all", "train", "training", "data")
 """Stems of the tables that are read before others."""
-_MOST_MEMBERS = 10_000
+_MOST_MEMBERS = 200_000
+_DEEPEST = 30
+"""Folders in each other."""
 _ENCRYPTED = 0x1
 _DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError)
 _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
+
+
+@dataclass
+class ZipFolder:
+    """A folder in a zip archive; nothing of it is ever written to the disk."""
+
+    archive: zipfile.ZipFile
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+    inside: dict[str, ZipFolder] = field(default_factory=dict)
+    members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
+
+    def folders(self) -> list[ZipFolder]:
+        """Return the folders in it, by name."""
+        return [each for _, each in sorted(self.inside.items())]
+
+    def files(self) -> Iterable[str]:
+        """Return the names of the files in it."""
+        return self.members
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file in it."""
+        return self.archive.read(self.members[name])
 
 
 @dataclass(frozen=True)
@@ -78,28 +106,87 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
         DataError: it is damaged, has a password, has no table (the message says what is in it), or unpacks to more than
             is allowed.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
-            if len(members) > _MOST_MEMBERS:
-                raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
-            tables = _tables(members, file)
-            chosen = _chosen(tables, part, file)
+    with _opened(data, file) as (archive, members):
+        tables = _tables(members, file)
+        chosen = _chosen(tables, part, file)
+        names = tuple(each.filename for each in tables)
+        with naming_sheets(names, chosen.filename):
             if chosen.flag_bits & _ENCRYPTED:
                 raise DataError(f"`{shown(chosen.filename)}` in it has a password; unpack it first", file=file)
             with archive.open(chosen) as stream:
                 found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
-    except DataError:
-        raise
-    except (*_DAMAGED, RuntimeError) as error:
-        raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
-    names = tuple(each.filename for each in tables)
     message = f"`{shown(chosen.filename)}` of the archive is read"
     others = [f"`{shown(name)}`" for name in names if name != chosen.filename]
     if others:
         message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
     note = Finding("archive", "note", len(others), message)
     return Unpacked(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
+
+
+def zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
+    """Read the class folders in a zip archive; None if it has none, or tables for splits.
+
+    Raises:
+        DataError: it is damaged, has a password, or unpacks to more than is allowed.
+    """
+    with _opened(data, file) as (archive, members):
+        if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
+            return None
+        found = class_folders.find(_tree(archive, members, file))
+        if found is None:
+            return None
+        if any(each.flag_bits & _ENCRYPTED for each in members):
+            raise DataError("its files have a password; unpack it first", file=file)
+        if sum(each.file_size for each in members) > limits.current().size * limits.MEGABYTE:
+            raise limits.refusal("it unpacks to more", "size", file=file, part="some of its files")
+        return class_folders.read(found, file, encoding)
+
+
+@contextlib.contextmanager
+def _opened(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
+    """Open an archive, with its files.
+
+    Raises:
+        DataError: it is damaged, has too many files, or one that would be outside of the folder it is unpacked to.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
+            if len(members) > _MOST_MEMBERS:
+                raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
+            for each in members:
+                parts = _path(each).parts
+                if {"..", "/"} & set(parts):
+                    raise DataError(f"the path `{shown(each.filename)}` leads out of the archive", file=file)
+                if len(parts) > _DEEPEST:
+                    raise DataError(f"an archive of {count(len(parts))} folders in each other", file=file)
+            yield archive, members
+    except DataError:
+        raise
+    except (*_DAMAGED, RuntimeError) as error:
+        raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
+
+
+def _path(member: zipfile.ZipInfo) -> PurePosixPath:
+    return PurePosixPath(member.filename.replace("\\", "/"))
+
+
+def _tree(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
+    """Arrange the files of an archive in their folders.
+
+    Raises:
+        DataError: a file is there twice.
+    """
+    root = ZipFolder(archive)
+    for member in members:
+        *above, name = _path(member).parts
+        folder = root
+        for part in above:
+            folder = folder.inside.setdefault(part, ZipFolder(archive, folder.place / part))
+        if name in folder.members:
+            raise DataError(f"`{shown(member.filename)}` is in the archive twice", file=file)
+        folder.members[name] = member
+    return root
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
@@ -120,7 +207,7 @@ def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
 
 
 def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
@@ -137,16 +224,16 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
         raise DataError(
             f"an archive of {number} text files in the folders {said}; unpack it and give the folder", file=file
         )
-    found = [
-        (member, name)
-        for member, name in zip(members, names, strict=True)
-        if name.suffix.casefold() in (*TABLES, ".gz")
-        and not name.stem.casefold().startswith(("readme", "license", "licence"))
-    ]
+    found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
     if not found:
         said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])
         raise DataError(f"an archive without a table that can be read; in it: {said}", file=file)
     return [member for member, name in sorted(found, key=lambda each: _order(each[1]))]
+
+
+def _is_table(name: PurePosixPath) -> bool:
+    papers = name.stem.casefold().startswith(("readme", "license", "licence"))
+    return name.suffix.casefold() in (*TABLES, ".gz") and not papers
 
 
 def _order(name: PurePosixPath) -> tuple[int, int]:

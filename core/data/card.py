@@ -13,7 +13,7 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 import pandas as pd
 
-from core.data.labelled import is_several
+from core.data.labels import is_several
 from core.data.table import TRAIN, Dataset
 from core.stored import Count, Figure
 from core.text.config import TextConfig

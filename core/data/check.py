@@ -11,6 +11,7 @@ from typing import Any
 from core.data import apart
 from core.data.config import DataConfig
 from core.data.folders import split_files
+from core.data.labeled_files import FileReport
 from core.data.load import load
 from core.data.table import Dataset
 from core.exceptions import SentiscopeError
@@ -18,7 +19,9 @@ from core.paths import resolve
 
 
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
-    """Look at every file that `config.name` (a path, or a registered name) means, then try to load it.
+    """Load what `config.name` (a path, or a registered name) means, and look at every file of it.
+
+    A file that can be read is read once.
 
     Args:
         config: how it is read.
@@ -26,22 +29,27 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, and `file`), and where it loads
-        `task`, `classes`, `splits` (rows of each) and `notes`.
+        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
+        loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
-    files = _files(config)
-    decisions = [{"file": file["file"], **each} for file in files for each in file.get("decisions", ())]
+    reports, dataset, problem = list[FileReport](), None, ""
+    try:
+        dataset = load(config, on_report=reports.append)
+    except SentiscopeError as error:
+        problem = str(error)
+    files = [dataclasses.asdict(each) for each in reports] or _inspect(config)
+    decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
     result: dict[str, Any] = {
         "data": config.name,
-        "ok": True,
-        "problem": "",
+        "ok": dataset is not None,
+        "problem": problem,
         "files": files,
         "decisions": decisions,
     }
-    try:
-        dataset = load(config)
-    except SentiscopeError as error:
-        return {**result, "ok": False, "problem": str(error)}
+    if dataset is None:
+        return result
+    if not files:  # of a text each, or of a class each
+        result["decisions"] = [dataclasses.asdict(each) for each in dataset.decisions]
     return {
         **result,
         "task": dataset.task,
@@ -52,16 +60,16 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
     }
 
 
-def _files(config: DataConfig) -> list[dict[str, Any]]:
+def _inspect(config: DataConfig) -> list[dict[str, Any]]:
     try:
         path = resolve(config.name, folders=True)
-    except SentiscopeError:  # said by the loading
+    except SentiscopeError:  # the loading says so
         return []
     paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
-    return [_report(path, config) for path in paths]
+    return [_inspect_file(path, config) for path in paths]
 
 
-def _report(path: Path, config: DataConfig) -> dict[str, Any]:
+def _inspect_file(path: Path, config: DataConfig) -> dict[str, Any]:
     try:
         report = apart.inspect_file(path, config.reading())
     except SentiscopeError as error:

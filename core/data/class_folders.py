@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 import pandas as pd
 
 from core.data import limits
-from core.data.decode import decode
+from core.data.decisions import ReadingDecision
+from core.data.decode import decode_together
 from core.data.findings import plural, shown
+from core.data.reading_decisions import describe_encodings
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
 from core.numbers import count
@@ -33,69 +37,118 @@ _PEEKED = 200
 """Files of a folder by which it is known to hold texts."""
 
 
+class TextFolder(Protocol):
+    """A folder on the disk or in an archive."""
+
+    @property
+    def place(self) -> PurePosixPath:
+        """Its path, below the folder of all."""
+
+    def folders(self) -> Sequence[TextFolder]:
+        """Return the folders in it, by name, without hidden ones."""
+
+    def files(self) -> Iterable[str]:
+        """Return the names of the files in it, without hidden ones."""
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file in it."""
+
+
+@dataclass(frozen=True)
+class DiskFolder:
+    """A folder on the disk."""
+
+    root: Path
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+
+    def folders(self) -> list[DiskFolder]:
+        """Return the folders in it, by name, without hidden ones."""
+        with os.scandir(self.root / self.place) as entries:
+            names = sorted(each.name for each in entries if each.is_dir() and not each.name.startswith((".", "__")))
+        return [DiskFolder(self.root, self.place / name) for name in names]
+
+    def files(self) -> Iterator[str]:
+        """Return the names of the files in it, without hidden ones."""
+        with os.scandir(self.root / self.place) as entries:
+            for number, each in enumerate(entries):
+                limits.check_shape(number, 2, file=str(self.root))
+                if not each.name.startswith(".") and each.is_file():
+                    yield each.name
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file in it."""
+        return limits.read_bytes(self.root / self.place / name)
+
+
 @dataclass(frozen=True)
 class ClassFolders:
     """Where the texts of each class lie."""
 
-    splits: dict[str, dict[str, Path]]
+    splits: dict[str, dict[str, TextFolder]]
     """Split (or `all`) → class → its folder."""
     left_out: tuple[str, ...] = ()
     """Folders of texts without a label."""
 
 
-def find(folder: Path) -> ClassFolders | None:
+@dataclass(frozen=True)
+class ClassTexts:
+    """The texts of class folders, or of files named after classes."""
+
+    splits: dict[str, pd.DataFrame]
+    """Rows of each split, `text` and `label`."""
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+    decisions: tuple[ReadingDecision, ...]
+
+
+def find(folder: TextFolder) -> ClassFolders | None:
     """Find the class folders in a folder; return None if it has fewer than two."""
-    inside = _folders(folder)
-    if len(inside) == 1 and not _texts(inside[0]) and all(path.stem.casefold() in PAPERS for path in _files(folder)):
+    inside = folder.folders()
+    if (
+        len(inside) == 1
+        and not _texts(inside[0])
+        and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.files())
+    ):
         return find(inside[0])  # what an archive was unpacked to
-    named = {split: path for path in inside if (split := _split(path.name))}
+    named = {split: each for each in inside if (split := _split(each.place.name))}
     by_split = {split: _classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
-        left = [str(each.relative_to(folder)) for path in named.values() for each in _folders(path) if _aside(each)]
-        return ClassFolders(by_split, tuple(left))
+        left = [each for split in named.values() for each in split.folders() if _aside(each)]
+        return ClassFolders(by_split, tuple(str(each.place.relative_to(folder.place)) for each in left))
     classes = _classes(folder)
     if len(classes) < 2:
         return None
-    return ClassFolders({WHOLE: classes}, tuple(each.name for each in inside if _aside(each)))
+    return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in inside if _aside(each)))
 
 
-def read(
-    found: ClassFolders, folder: Path, encoding: str = ""
-) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
-    """Read the texts of class folders.
+def read(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
+    """Read the texts of class folders, in the order of their names.
 
     Args:
         found: Where they lie.
-        folder: The folder of all for messages.
+        file: The folder of all for messages.
         encoding: Of every file; empty: found in all of them together.
-
-    Returns:
-        Rows of each split, `text` and `label`, in the order of their names; the classes, sorted; notes.
 
     Raises:
         DataError: a file cannot be opened or read as text, or they are more than allowed (`limits`).
     """
     rows = [
-        (split, name, path)
+        (split, label, folder, name)
         for split, classes in found.splits.items()
-        for name, place in classes.items()
-        for path in sorted(_files(place), key=_natural)
+        for label, folder in classes.items()
+        for name in sorted(folder.files(), key=_natural)
     ]
-    limits.check_shape(len(rows), 2, file=str(folder))
-    texts, left = list[bytes](), limits.current().size * limits.MEGABYTE
-    for _, _, path in rows:
-        texts.append(limits.read_bytes(path))
-        left -= len(texts[-1])
-        if left < 0:
-            raise limits.refusal("its files have more together", "size", file=str(folder))
-    encoding = encoding or _encoding(texts, str(folder))
-    words = [
-        decode(data, encoding, file=str(path.relative_to(folder))).text.strip() if data.strip() else None
-        for data, (_, _, path) in zip(texts, rows, strict=True)
-    ]
+    limits.check_shape(len(rows), 2, file=file)
+    texts = read_together(((folder, name) for _, _, folder, name in rows), file)
+    decoded = dict(zip(texts, decode_together(texts, encoding, folder=file), strict=True))
+    words, most = [each.text.strip() or None for each in decoded.values()], limits.current().characters
+    for name, each in decoded.items():
+        if len(each.text) > most:
+            raise limits.refusal(f"a text has {count(len(each.text))} characters", "characters", file=name)
+    decisions, of_encoding = describe_encodings(decoded)
     frame = pd.DataFrame({"split": [each[0] for each in rows], "text": words, "label": [each[1] for each in rows]})
-    notes = [_said(found)]
+    notes = [_said(found), *of_encoding]
     if blank := int(frame["text"].isna().sum()):
         notes.append(f"{plural(blank, 'file')} without a text left out")
     notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
@@ -105,29 +158,35 @@ def read(
         for split in found.splits
         if len(part := frame[frame["split"] == split])
     }
-    return splits, tuple(sorted({name for classes in found.splits.values() for name in classes})), tuple(notes)
+    classes = tuple(sorted({name for classes in found.splits.values() for name in classes}))
+    return ClassTexts(splits, classes, tuple(notes), decisions)
 
 
-def seen(folder: Path) -> str:
+def read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[str, bytes]:
+    """Read files, each by its folder and name: path → bytes.
+
+    Raises:
+        DataError: one cannot be opened, or all together are larger than one file may be.
+    """
+    texts, left = dict[str, bytes](), limits.current().size * limits.MEGABYTE
+    for folder, name in files:
+        data = folder.read(name)
+        texts[str(folder.place / name)] = data
+        left -= len(data)
+        if left < 0:
+            raise limits.refusal("its files have more together", "size", file=file)
+    return texts
+
+
+def list_folders(folder: Path) -> str:
     """Say which folders are in a folder that cannot be read; empty: none."""
-    inside = _folders(folder)
-    return f"; in it: {', '.join(f'`{shown(each.name)}`' for each in inside[:6])}" if inside else ""
+    inside = DiskFolder(folder).folders()
+    return f"; in it: {', '.join(f'`{shown(each.place.name)}`' for each in inside[:6])}" if inside else ""
 
 
 def _said(found: ClassFolders) -> str:
     names = sorted({name for classes in found.splits.values() for name in classes})
     return f"one class per folder, one text per file: {', '.join(map(shown, names[:20]))}"
-
-
-def _encoding(texts: list[bytes], file: str) -> str:
-    """Find the encoding of all files: UTF-8, or what the files that are not UTF-8 seem to be in."""
-    strange = []
-    for data in texts:
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            strange.append(data)
-    return decode(b"\n".join(strange), file=file).encoding if strange else "utf-8"
 
 
 def _split(name: str) -> str:
@@ -136,37 +195,24 @@ def _split(name: str) -> str:
     return next((split for split, names in SPLITS.items() if last in names), "")
 
 
-def _aside(folder: Path) -> bool:
-    return folder.name.casefold() in _UNLABELLED and _texts(folder)
+def _aside(folder: TextFolder) -> bool:
+    return folder.place.name.casefold() in _UNLABELLED and _texts(folder)
 
 
-def _classes(folder: Path) -> dict[str, Path]:
+def _classes(folder: TextFolder) -> dict[str, TextFolder]:
     """Return the folder of each class, of all folders that hold texts."""
-    found = [path for path in _folders(folder) if not _aside(path) and _texts(path)]
+    found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
     if len(found) > _MOST_CLASSES:
-        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=str(folder))
-    return {path.name: path for path in found}
+        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=str(folder.place))
+    return {each.place.name: each for each in found}
 
 
-def _folders(folder: Path) -> list[Path]:
-    with os.scandir(folder) as entries:
-        return sorted(Path(each.path) for each in entries if each.is_dir() and not each.name.startswith((".", "__")))
+def _texts(folder: TextFolder) -> bool:
+    """Return whether every file of a folder is a text, and not all of them are about the data."""
+    files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
+    papers = all(path.stem.casefold() in PAPERS for path in files)
+    return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    with os.scandir(folder) as entries:
-        for number, each in enumerate(entries):
-            limits.check_shape(number, 2, file=str(folder))
-            if not each.name.startswith(".") and each.is_file():
-                yield Path(each.path)
-
-
-def _texts(folder: Path) -> bool:
-    """Return whether every file of a folder is a text."""
-    files = [path for path, _ in zip(_files(folder), range(_PEEKED), strict=False)]
-    return bool(files) and all(_PLAIN.fullmatch(path.suffix) for path in files)
-
-
-def _natural(path: Path) -> list[tuple[int, int | str]]:
-    parts = _NUMBERS.split(path.name)
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in parts if part]
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in _NUMBERS.split(name) if part]

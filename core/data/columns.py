@@ -1,22 +1,19 @@
-"""Which column holds the texts and which the labels: named by the person, or guessed by name and content."""
+"""Which columns of a table hold texts and labels: named by the person, or guessed by name and content."""
 
 from __future__ import annotations
 
 import difflib
-import re
-import unicodedata
+import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-import numpy as np
 import pandas as pd
 
-from core.data.decode import without_surrogates
+from core.data.cells import as_words
 from core.data.findings import plural, shown
-from core.data.limits import refusal
+from core.data.table import Task
 from core.exceptions import DataError
-from core.numbers import count
 
 TEXT_NAMES = (
     "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text "
@@ -39,18 +36,12 @@ PAIR_NAMES = (
 )
 """Two columns of these names are the texts of a pair."""
 
-MISSING = frozenset({"\\N", "#N/A", "#N/A N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "NULL"})
-"""What databases and spreadsheets write where there is no value."""
 SINGLE = "none"
 """As `data.pair`: each text is read by itself, whatever the columns are called."""
-_INVISIBLE = re.compile(
-    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
-    "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
-)
-"""Joiners stay inside emoji and between letters of other scripts, where they change what is seen."""
-_WHOLE = re.compile(r"[-+]?\d+\.0+")
-MOST_NESTED = 20
-"""Levels of lists and objects in a cell."""
+PREFIX = "y_"
+"""Begins the names of 0/1 columns that are taken for labels without being asked for."""
+BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+"""What the cells of a 0/1 column may hold."""
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
 _MOST_RATINGS = 11
 """Distinct numbers of a rating at most: 0 to 10."""
@@ -77,51 +68,77 @@ class Column:
     """Every value is one of two that mean yes and no."""
 
 
-def clean_label(word: str) -> str:
-    """Return a label as a reader sees it: composed, without invisible characters or blanks around, `1` for `1.0`.
+@dataclass(frozen=True)
+class Layout:
+    """How a table is read; found on the training table, and the same for further splits."""
 
-    A cell that only says that there is no value becomes empty.
-    """
-    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
-    if is_missing(seen):
-        return ""
-    return seen.partition(".")[0] if _WHOLE.fullmatch(seen) else seen
+    text: str
+    labels: tuple[str, ...]
+    """One column, or the 0/1 columns."""
+    form: Literal["one", "list", "separated", "columns", "tags"] = "one"
+    """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label · tags: one for each
+    word of the text."""
+    mark: str = ""
+    """The sign between separated labels; empty: no cell has more than one."""
+    pair: str = ""
+    """The column of second texts; empty: texts are single."""
+    listed: bool = False
+    """Of form one: each cell is a list of one label."""
+
+    @property
+    def task(self) -> Task:
+        """What the labels are of: a text, which has one or may have several, or each of its words."""
+        return {"one": "single", "tags": "tokens"}.get(self.form, "multi")  # type: ignore[return-value]
+
+    @property
+    def label(self) -> str:
+        """The labels as a person would name them in `data.label`."""
+        return ",".join(self.labels)
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """All columns of texts and labels."""
+        return (self.text, *filter(None, [self.pair]), *self.labels)
+
+    def fits(self, frame: pd.DataFrame) -> bool:
+        """Return whether another table has these columns."""
+        return set(self.taken) <= set(map(str, frame.columns))
 
 
-def is_missing(cell: str) -> bool:
-    """Return whether a cell says that there is no value, as databases and spreadsheets do."""
-    return cell.strip() in MISSING
-
-
-def as_words(values: pd.Series) -> pd.Series:
-    """Cells as text, the way a person would write them (`4`, not `4.0`); missing stays missing."""
-    if isinstance(values.dtype, pd.StringDtype):
-        return values
-    if pd.api.types.is_integer_dtype(values.dtype):
-        return values.astype("str")
-    return values.map(as_word, na_action="ignore").astype("str")
+TAGGED = Layout("text", ("label",), "tags")
+"""Of the sentences of a CoNLL file."""
 
 
 def describe(frame: pd.DataFrame) -> list[Column]:
-    """Every column's profile, in order."""
-    return [_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+    """Return every column's profile, in order."""
+    return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
 
 
-def choose(
-    columns: Sequence[Column], rows: int, text: str = "", label: str = "", *, file: str = ""
-) -> tuple[Column, Column]:
-    """The text column and the label column.
+def choose_columns(
+    frame: pd.DataFrame, columns: Sequence[Column], *, text: str = "", label: str = "", pair: str = "", file: str = ""
+) -> Layout:
+    """Choose the columns of texts and labels; `labels.find_form` then finds how the labels are written.
 
     Args:
-        columns: Profiles of all columns.
-        rows: Number of rows of the table.
+        frame: The raw table.
+        columns: Its columns (`describe`).
         text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-        label: Likewise for the label; guessed by name, then the fewest (at least two) distinct values.
+        label: Likewise for the labels; `a,b,c` or `y_*`: 0/1 columns; empty: guessed by name, then the fewest (at least
+            two) distinct values.
+        pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
         file: Name for messages.
 
     Raises:
-        DataError: if a named column is absent, or none can be guessed.
+        DataError: if a named column is absent or not 0/1, or none can be guessed.
     """
+    text, second = _choose_pair(columns, text, pair, file)
+    columns = [column for column in columns if column.name != second]
+    if bits := _choose_bits(frame, columns, label, file):
+        others = [column for column in columns if column.name not in bits]
+        if not others:
+            raise _make_refusal("text", columns, file)
+        return Layout(choose_text(others, text, file=file), bits, "columns", pair=second)
+    rows = len(frame)
     if len(columns) == 1 and not (text and label):
         raise DataError(
             f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put them "
@@ -131,55 +148,37 @@ def choose(
         )
     if rows == 1 and not label and columns[0].name == "0":  # numbered: no header was found
         raise DataError(ALONE, file=file)
-    named_text = _named(columns, text, "text", file) if text else None
-    named_label = _named(columns, label, "label", file) if label else None
-    text_column = named_text or _guess_text([c for c in columns if c is not named_label])
+    text_column = _find_named(columns, text, "text", file) if text else None
+    label_column = _find_named(columns, label, "label", file) if label else None
+    text_column = text_column or _guess_text([each for each in columns if each is not label_column])
     if text_column is None:
-        raise DataError(f"no column looks like text; name it with data.text ({_list(columns)})", file=file)
-    label_column = named_label or _guess_label([c for c in columns if c is not text_column], rows)
+        raise _make_refusal("text", columns, file)
+    label_column = label_column or _guess_label([each for each in columns if each is not text_column], rows)
     if label_column is None:
-        raise DataError(f"no column looks like a label; name it with data.label ({_list(columns)})", file=file)
+        raise _make_refusal("label", columns, file)
     if text_column is label_column:
         raise DataError(f"'{text_column.name}' cannot be both the text and the label", file=file)
-    return text_column, label_column
+    return Layout(text_column.name, (label_column.name,), pair=second)
 
 
-def choose_pair(columns: Sequence[Column], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """The names of the columns of a pair's texts; the second is empty where texts are single, the first where guessed.
-
-    Args:
-        columns: Profiles of all columns.
-        text: What is asked for as the (first) text; empty: found.
-        pair: What is asked for as the second; `none`: texts are single; empty: found by name.
-        file: Name for messages.
-
-    Raises:
-        DataError: a named column is absent, or one is to be both.
-    """
-    if pair == SINGLE:
-        return text, ""
-    names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
-    known = [(names[first], names[second]) for first, second in PAIR_NAMES if first in names and second in names]
-    if pair:
-        second = _named(columns, pair, "pair", file).name
-        usual = {after: before for before, after in known}.get(second, "")
-        first = _named(columns, text, "text", file).name if text else usual
-        if first == second:
-            raise DataError(f"'{first}' cannot be both texts of a pair", file=file)
-        return first, second
-    return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
+def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
+    """Return the name of the text column of a table without labels; arguments and errors as of `choose_columns`."""
+    found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
+    if found is None:
+        raise _make_refusal("text", columns, file)
+    return found.name
 
 
 def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """As `choose_pair`, of a table whose rows have to be pairs, by the names of its columns.
+    """Return the columns of both texts of a table whose rows have to be pairs, by the names of its columns.
 
     Raises:
         DataError: a column is absent, or there is none for second texts.
     """
     columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
-    first, second = choose_pair(columns, text, pair, file=file)
+    first, second = _choose_pair(columns, text, pair, file)
     if not second:
-        raise DataError(f"no column of second texts; name it with data.pair ({_list(columns)})", file=file)
+        raise DataError(f"no column of second texts; name it with data.pair ({_list_names(columns)})", file=file)
     return first, second
 
 
@@ -200,79 +199,77 @@ def text_candidates(columns: Sequence[Column]) -> list[Column]:
     return sorted(words, key=lambda column: -column.mean_length * column.distinct)
 
 
-def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
-    """The name of the text column of a table without labels; arguments and errors as of `choose`."""
-    found = _named(columns, text, "text", file) if text else _guess_text(columns)
-    if found is None:
-        raise DataError(f"no column looks like text; name it with data.text ({_list(columns)})", file=file)
-    return found.name
+def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """Return those of the columns that hold nothing but 0 and 1."""
+    return [name for name in names if _is_bits(frame[name])]
 
 
-def as_word(value: object) -> str:
-    """One cell as text; see `as_words`."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return without_surrogates(str(value))
+def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> tuple[str, str]:
+    """Return the columns of a pair's texts; the second is empty where texts are single, the first where guessed."""
+    if pair == SINGLE:
+        return text, ""
+    names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
+    known = [(names[first], names[second]) for first, second in PAIR_NAMES if first in names and second in names]
+    if pair:
+        second = _find_named(columns, pair, "pair", file).name
+        usual = {after: before for before, after in known}.get(second, "")
+        first = _find_named(columns, text, "text", file).name if text else usual
+        if first == second:
+            raise DataError(f"'{first}' cannot be both texts of a pair", file=file)
+        return first, second
+    return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
 
 
-def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
-    """A cell that came out of somebody's file, fit to be worked with: its text can be stored, it is not nested deeply.
-
-    Args:
-        value: What the format's reader gave.
-        longest: Characters that are allowed.
-        file: Name for messages.
-        row: 1-based number for messages.
-        field: Name for messages.
-
-    Raises:
-        DataError: it is too long or too deeply nested.
-    """
-    if isinstance(value, str):
-        if len(value) > longest:
-            found = f"the cell has {count(len(value))} characters"
-            raise refusal(found, "characters", file=file, row=row, field=without_surrogates(field))
-        return without_surrogates(value)
-    inside = [value]
-    for _ in range(MOST_NESTED):
-        inside = [part for each in inside for part in _parts(each)]
-        if not inside:
-            return value
-    raise DataError(
-        f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
-        file=file,
-        row=row,
-        field=without_surrogates(field),
-    )
+def _choose_bits(frame: pd.DataFrame, columns: Sequence[Column], label: str, file: str) -> tuple[str, ...]:
+    """Return the 0/1 columns that are named, or that nothing speaks against; empty: labels stand in one column."""
+    names = [column.name for column in columns]
+    if label in names or (label and "," not in label and "*" not in label):
+        return ()
+    if not label:
+        found = (
+            []
+            if any(map(is_label_name, names))
+            else find_bits(frame, [name for name in names if name.startswith(PREFIX)])
+        )
+        return tuple(found) if len(found) > 1 else ()
+    wanted: list[str] = []
+    for part in (each.strip() for each in label.split(",")):
+        matched = [name for name in names if fnmatch.fnmatchcase(name, part)] if "*" in part else [part]
+        if not set(matched) & set(names):
+            raise DataError(f"no column '{part}' for data.label (columns: {', '.join(names[:30])})", file=file)
+        wanted += [name for name in matched if name not in wanted]
+    if len(wanted) < 2:
+        raise DataError(f"data.label={label}: one column only ({wanted[0]}); name two or more 0/1 columns", file=file)
+    if strange := [name for name in wanted if not _is_bits(frame[name])]:
+        message = f"data.label={label}: several columns must hold nothing but 0 and 1"
+        raise DataError(message, file=file, field=strange[0])
+    return tuple(wanted)
 
 
-def _parts(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+def _is_bits(values: pd.Series) -> bool:
+    present = values.dropna()
+    if not len(present) or not pd.api.types.is_scalar(present.iloc[0]):
+        return False
+    return set(as_words(present).str.strip().str.lower().unique()) <= {*BITS, ""}
 
 
-def _column(name: str, values: pd.Series) -> Column:
+def _describe_column(name: str, values: pd.Series) -> Column:
     present = values.dropna()
     nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
     words = as_words(present)
     lengths = words.str.len()
     distinct = int(words.nunique())
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_numbers(words.head(100)) and _numbers(words))
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_are_numbers(words.head(100)) and _are_numbers(words))
     mean = float(lengths.mean()) if len(present) else 0.0
     flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
     return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag)
 
 
-def _numbers(words: pd.Series) -> bool:
+def _are_numbers(words: pd.Series) -> bool:
     return bool(len(words)) and bool(pd.to_numeric(words, errors="coerce").notna().all())
 
 
-def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
+def _find_named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
     for column in columns:
         if column.name == wanted:
             return column
@@ -280,14 +277,19 @@ def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Colu
         return columns[int(wanted)]
     near = difflib.get_close_matches(wanted, [column.name for column in columns], n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list(columns)})", file=file)
+    raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list_names(columns)})", file=file)
 
 
-def _list(columns: Sequence[Column]) -> str:
+def _make_refusal(role: str, columns: Sequence[Column], file: str) -> DataError:
+    what = "a label" if role == "label" else role
+    return DataError(f"no column looks like {what}; name it with data.{role} ({_list_names(columns)})", file=file)
+
+
+def _list_names(columns: Sequence[Column]) -> str:
     return "columns: " + ", ".join(shown(column.name) for column in columns[:30])
 
 
-def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+def _find_by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
     for name in names:
         for column in columns:
             if column.name.strip().casefold() == name and column.distinct:
@@ -297,11 +299,11 @@ def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
 
 def _guess_text(columns: Sequence[Column]) -> Column | None:
     words = text_candidates(columns)
-    return _by_name(words, TEXT_NAMES) or next(iter(words), None)
+    return _find_by_name(words, TEXT_NAMES) or next(iter(words), None)
 
 
 def _guess_label(columns: Sequence[Column], rows: int) -> Column | None:
-    by_name = _by_name(columns, LABEL_NAMES)
+    by_name = _find_by_name(columns, LABEL_NAMES)
     if by_name:
         return by_name
     few = label_candidates(columns, rows)

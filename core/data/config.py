@@ -180,7 +180,7 @@ class DataConfig:
             raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
     def reading(self) -> dict[str, str]:
-        """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
+        """Return how a file is read: arguments of `core.data.labeled_files`."""
         names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
         return {name: getattr(self, name) for name in names}
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.exceptions import DataError
+
 What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
+
+_NAMED = 3
+"""Files that are named before the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -23,3 +31,33 @@ class ReadingDecision:
     """A line of text by which a person sees whether the choice is right."""
     guessed: bool = False
     """Whether the file leaves the choice open, so that a person should look at the proof."""
+    file: str = ""
+    """The files of a folder that it is of; empty: all files."""
+
+
+@contextlib.contextmanager
+def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
+    """Add to the refusal of a table the other tables of its file, so that a person can choose one of them."""
+    try:
+        yield
+    except DataError as error:
+        error.sheets, error.sheet = tuple(sheets), sheet
+        raise
+
+
+def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[ReadingDecision, ...]:
+    """Return the decisions of all files of a folder; one that several files share is there once, with their names."""
+    files: dict[tuple[str, str, bool], dict[str, ReadingDecision]] = {}
+    for file, decisions in by_file.items():
+        for each in decisions:
+            files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
+    return tuple(
+        dataclasses.replace(next(iter(alike.values())), file=name_files([*alike], len(by_file)))
+        for alike in files.values()
+    )
+
+
+def name_files(names: Sequence[str], of: int) -> str:
+    """Name the files that something is said of; empty: all of them."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from encodings import normalize_encoding
 from encodings.aliases import aliases
@@ -61,7 +62,7 @@ class Decoded:
     """NUL bytes that were dropped."""
 
 
-def decode(data: bytes, encoding: str = "", *, file: str = "") -> Decoded:
+def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | None = None) -> Decoded:
     """Turn the bytes of a file to text.
 
     Args:
@@ -69,6 +70,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "") -> Decoded:
         encoding: One of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
             empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`).
         file: Name for messages.
+        guess: What was guessed for this file and others together; None: it is guessed from this file alone.
 
     Raises:
         DataError: for an encoding that is not of the list, bytes that are not in it, something that is not text, or
@@ -77,10 +79,30 @@ def decode(data: bytes, encoding: str = "", *, file: str = "") -> Decoded:
     nuls = 0 if data.startswith(_WIDE_BOMS) or _wide_encoding(data) else data.count(0)
     if 0 < nuls <= _MOST_CONTROL * len(data):
         data = data.replace(b"\0", b"")
-    decoded = _named(data, encoding, file) if encoding else _found(data, file)
+    if encoding:
+        decoded = _named(data, encoding, file)
+    else:
+        decoded = _certain(data) or (_guessed(data, guess) if guess else _legacy(data, file))
     text = decoded.text.removeprefix("\ufeff")
     _refuse_binary(text, file)
     return dataclasses.replace(decoded, text=text, nuls=nuls)
+
+
+def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: str = "") -> list[Decoded]:
+    """Decode files that belong together.
+
+    Args:
+        files: Name → bytes.
+        encoding: As of `decode`; empty: a file that is certain is read for itself, and for the others one encoding is
+            guessed from all of them.
+        folder: Name for messages.
+
+    Raises:
+        DataError: as `decode`.
+    """
+    uncertain = [] if encoding else [data for data in files.values() if _certain(data) is None]
+    guess = decode(b"\n".join(uncertain), file=folder) if uncertain else None
+    return [decode(data, encoding, file=name, guess=guess) for name, data in files.items()]
 
 
 def decode_line(line: bytes, encoding: str) -> str:
@@ -142,6 +164,11 @@ _MODULES = {_module(name): name for name in ENCODINGS}
 
 
 def _found(data: bytes, file: str) -> Decoded:
+    return _certain(data) or _legacy(data, file)
+
+
+def _certain(data: bytes) -> Decoded | None:
+    """Decode bytes whose encoding shows; None: it has to be guessed."""
     for mark, name in _BOMS:
         if data.startswith(mark):
             return Decoded(data.decode(name, "replace"), name)
@@ -153,7 +180,17 @@ def _found(data: bytes, file: str) -> Decoded:
     try:
         return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _legacy(data, file)
+        return None
+
+
+def _guessed(data: bytes, guess: Decoded) -> Decoded:
+    """Decode one of several files in the encoding that was guessed for all of them."""
+    first, _, second = guess.encoding.partition("+")
+    if second:
+        return dataclasses.replace(_by_line(data, second), others=guess.others, proof=guess.proof)
+    text = data.decode(first, "replace")
+    damaged = max(0, text.count("\ufffd") - data.count("\ufffd".encode()))
+    return Decoded(text, first, damaged, guess.others, guess.proof)
 
 
 def _wide_encoding(data: bytes) -> str:

@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from core.data import limits
-from core.data.columns import cell_of
+from core.data.cells import cell_of
+from core.data.decisions import naming_sheets
 from core.data.findings import Finding, plural, shown
 from core.exceptions import DataError
 from core.numbers import count
@@ -85,12 +86,15 @@ def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             if not book.worksheets:
                 raise DataError("the workbook has no sheet with cells", file=file)
+            visible = tuple(each.title for each in book.worksheets if each.sheet_state == "visible")
             chosen, findings = _chosen(book.worksheets, sheet, file)
-            part = _Part.of(archive, chosen)
-            places, seen = _rows(chosen, part.merged, file)
+            with naming_sheets(visible, chosen.title):
+                part = _Part.of(archive, chosen)
+                places, seen = _rows(chosen, part.merged, file)
+                if not places:
+                    raise DataError(f"the sheet '{shown(chosen.title)}' is empty", file=file)
             lost = _formulas(data, chosen.title, places) if part.formulas else {}
             rows = list(places.values())
-        visible = tuple(each.title for each in book.worksheets if each.sheet_state == "visible")
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
@@ -98,8 +102,6 @@ def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
             f"this is a zip archive but not a readable Excel workbook ({what}); unpack it, or save it anew as .xlsx",
             file=file,
         ) from None
-    if not rows:
-        raise DataError(f"the sheet '{shown(chosen.title)}' is empty", file=file)
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
     return Sheet(filled, chosen.title, visible, (*findings, *seen), lost)

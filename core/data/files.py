@@ -16,8 +16,8 @@ from typing import Any, TypedDict, Unpack
 import pandas as pd
 
 from core.data import conll, limits
-from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip
-from core.data.decisions import ReadingDecision
+from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip, zipped_classes
+from core.data.decisions import ReadingDecision, naming_sheets
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.excel import read_excel
@@ -76,12 +76,25 @@ class TableSettings(TypedDict, total=False):
     quoting: str
     """Of the fields of a delimited text, one of `core.data.delimited.QUOTINGS`."""
     sheet: str
-    """Which table of several: a sheet of a workbook, a key of JSON, a file of a zip archive; else the first visible
-    sheet with a table, the longest list, the table of training.
+    """Which table of several: a sheet of a workbook, a key of JSON, a file or split of a zip archive; else the first
+    visible sheet with a table, the longest list, what training reads.
     """
 
 
-def read_table(path: Path, **settings: Unpack[TableSettings]) -> RawTable:
+class ReadingSettings(TableSettings, total=False):
+    """Settings by which a file becomes labelled rows; those left out or empty are found by inspection."""
+
+    text: str
+    """Name or 0-based number of the text column."""
+    label: str
+    """Likewise of the label column; `a,b` or `y_*`: 0/1 columns."""
+    pair: str
+    """Likewise of the column of second texts; `none`: texts are single."""
+    separator: str
+    """Sign between several labels in one cell; `none`: each cell is one label."""
+
+
+def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of one file; its kind is decided by its content, not by its name.
 
     Raises:
@@ -92,7 +105,7 @@ def read_table(path: Path, **settings: Unpack[TableSettings]) -> RawTable:
     if data.startswith(GZIP):
         table = _unpacked(unpack_gzip(data, path.name), path.name, settings)
     elif data.startswith(ZIP) and is_archive(data, path.name):
-        table = _unpacked(unpack_zip(data, path.name, settings.get("sheet", "")), path.name, settings)
+        table = _zipped(data, path.name, settings)
     else:
         table = _table(data, path.name, settings)
     return dataclasses.replace(
@@ -128,6 +141,9 @@ def refusing(table: RawTable, file: str) -> Iterator[None]:
     Raises:
         DataError: its columns cannot be used, or it has one only; of lines of text `columns.choose` says so.
     """
+    for each in table.findings:
+        if each.level == "refused":
+            raise DataError(each.message, file=file)
     columns = table.frame.columns
     what = table.seen or f"a table of {plural(len(table.frame), 'row')}"
     if len(columns) == 1 and (table.kind != "text" or table.header):
@@ -146,11 +162,39 @@ def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
     inside = f"{file}: {packed.name}" if packed.part else file
     if packed.data.startswith((GZIP, ZIP)) and (packed.data.startswith(GZIP) or is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shown(packed.name)}`); unpack it first", file=file)
-    table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
+    with naming_sheets(packed.parts, packed.part):
+        table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
     if not packed.part:
         return table
     found = (*packed.findings, *table.findings)
     return dataclasses.replace(table, findings=found, sheets=packed.parts, sheet=packed.part)
+
+
+def _zipped(data: bytes, file: str, settings: TableSettings) -> RawTable:
+    """Read class folders of a zip archive as one table, of the training texts where they are split; else a table."""
+    texts, part = zipped_classes(data, file, settings.get("encoding", "")), settings.get("sheet", "")
+    if texts is None:
+        return _unpacked(unpack_zip(data, file, part), file, settings)
+    splits = list(texts.splits)
+    if part and part not in splits:
+        raise DataError(f"no split '{shown(part)}' for data.sheet (in the archive: {', '.join(splits)})", file=file)
+    chosen = part or splits[0]
+    frame = texts.splits[chosen].astype(object)
+    others = [f"`{split}`" for split in splits if split != chosen]
+    notes = list(texts.notes)
+    if others:
+        left = f"left out: {', '.join(others)}; data.sheet names another, and the unpacked folder has all"
+        notes.append(f"the texts in `{chosen}` are read; {left}")
+    return RawTable(
+        frame,
+        "text",
+        encoding=next((each.chosen for each in texts.decisions), ""),
+        header=False,
+        findings=tuple(Finding("class-folders", "note", len(frame), each) for each in notes),
+        sheets=tuple(splits) if others else (),
+        sheet=chosen if others else "",
+        decisions=texts.decisions,
+    )
 
 
 def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
@@ -158,7 +202,8 @@ def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
     words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
     head = find_head(words, len(words[0]), asked)
     rows = found.rows[head.begin :]
-    lost = _lost_formulas(found.lost, head.columns, len(rows), file)
+    with naming_sheets(found.sheets, found.name):
+        lost = _lost_formulas(found.lost, head.columns, len(rows), file)
     return RawTable(
         _frame(rows, head.columns),
         "xlsx",

@@ -16,7 +16,9 @@ from typing import Any
 import pandas as pd
 
 from core.data import annotation_exports, limits
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, cell_of
+from core.data.cells import cell_of
+from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
+from core.data.decisions import naming_sheets
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
 from core.data.parquet import viewer_classes, with_class_names
@@ -31,6 +33,8 @@ _DEEPEST = 4
 """Keys inside keys that are searched for rows."""
 _MOST_LISTS = 50
 """Lists of objects of one file that can be chosen from."""
+_DISTINCT = 0.5
+"""Share of different texts that a list must have to be one of texts rather than of labels."""
 _LONGEST_LITERAL = 1_000_000
 """Characters of a line that is read as a Python dictionary."""
 _WRAPPERS = ("row", "_source", "attributes", "fields")
@@ -97,10 +101,11 @@ def read_json(text: str, file: str, part: str = "") -> JsonTable | None:
     if part and part not in reading.parts:
         there = f"it has {', '.join(map(_said, reading.parts))}" if reading.parts else "the rows are the file itself"
         raise DataError(f"no list of objects under '{_said(part)}' for data.sheet; {there}", file=file)
-    rows = _objects(rows, reading)
-    seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
-    rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
-    frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
+    with naming_sheets(reading.parts, reading.where):
+        rows = _objects(rows, reading)
+        seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
+        rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
+        frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
     return JsonTable(
         frame,
         reading.kind,
@@ -238,16 +243,32 @@ def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
-    """Read columns as lists: `{"text": […], "label": […]}`."""
+    """Read columns as lists: `{"text": […], "label": […]}`; or the texts of each class: `{"good": […], "bad": […]}`."""
     if not whole or not all(isinstance(each, list) for each in whole.values()):
         return None
     if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
         return None
+    if _are_classes(whole):
+        names = ", ".join(map(_said, whole))
+        message = f"the keys {names:.200} are read as classes, and the list of each as its texts"
+        reading.note("classes-as-keys", len(whole), message, "warning")
+        return [{"text": text, "label": name} for name, texts in whole.items() for text in texts]
     sizes = {key: len(each) for key, each in whole.items()}
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"`{_said(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
         raise DataError(f"lists of different lengths are no columns of one table: {said}", file=reading.file)
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
+
+
+def _are_classes(whole: Row) -> bool:
+    """Return whether each key is a class with a list of its texts; columns have other names, or repeated values."""
+    if len(whole) < 2 or any(_plain(key) in KNOWN_NAMES for key in whole):
+        return False
+    if not all(each and all(isinstance(text, str) for text in each) for each in whole.values()):
+        return False
+    if len({len(each) for each in whole.values()}) > 1:
+        return True
+    return all(len(set(each)) > _DISTINCT * len(each) for each in whole.values())
 
 
 def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:

@@ -10,7 +10,7 @@ import pandas as pd
 from core import stored
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.labelled import is_several
+from core.data.labels import is_several
 from core.data.mixture import CORPUS, read_alike
 from core.data.table import TRAIN
 from core.data.write import SEPARATOR

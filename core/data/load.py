@@ -8,23 +8,24 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from core.data import apart, labelled, splits
-from core.data.columns import SINGLE
+from core.data import apart, splits
+from core.data.columns import SINGLE, choose_columns, describe
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.folders import WordLabelled, named
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
-from core.data.layout import find_layout
+from core.data.labeled_files import FileReport, LabeledSplits, name_classes
+from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
 from core.data.lineage import without_learned
 from core.data.mixture import kept_apart, mixture, with_added
+from core.data.rows import clean_rows, examine_classes, refuse_findings
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.data.tags import told_tags
@@ -40,7 +41,9 @@ _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 Splits = dict[str, pd.DataFrame]
 
 
-def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
+def load(
+    config: DataConfig, *, to_train: bool = True, on_report: Callable[[FileReport], None] = lambda report: None
+) -> Dataset:
     """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
@@ -54,6 +57,8 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     A cut follows the classes as the file has them, before `config.rename` and `config.order`: neither changes which
     rows are in which split. A class of three rows or more has one in each part (`splits.cover_classes`). Runs that are
     older than this rule have `config.split_rule` 1. Texts of `config.lineage` leave every split but train.
+
+    `on_report` is called with what was found in a person's own file.
 
     Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
 
@@ -73,6 +78,8 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
         found, where = _named_source(source, config) if source else _path(config)
+        if found.report:
+            on_report(found.report)
     if found.task == "tokens":
         _refuse_of_texts(config)
     alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
@@ -171,19 +178,15 @@ def path_of(name: str) -> Path:
     )
 
 
-def _path(config: DataConfig) -> tuple[WordLabelled, str]:
+def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
     path = path_of(config.name)
+    found = apart.read_labeled(path, config.reading())
     if path.is_dir():
-        found = apart.read_folder(path, config.reading())
         _refuse(found, path.name)
-        return found, str(path)
-    file = apart.read_file(path, config.reading())
-    notes = tuple(finding.message for finding in file.report.findings)
-    report = file.report
-    return WordLabelled({WHOLE: file.rows}, file.classes, notes, report.task, report.decisions), str(path)
+    return found, str(path)
 
 
-def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] = ()) -> WordLabelled:
+def _named_anew(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
     """Labels renamed, merged and left out, and the classes in their order, as the settings say.
 
     A label that only the added sets have (`others`) is renamed there.
@@ -207,29 +210,29 @@ def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] =
     return found
 
 
-def _encoded(found: WordLabelled, given: Splits) -> Splits:
+def _encoded(found: LabeledSplits, given: Splits) -> Splits:
     """Encode the labels of all splits as class numbers."""
-    return {name: labelled.encode(rows, found.classes, found.task) for name, rows in given.items()}
+    return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
 def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
     """Rows with labels by these names; of several labels those without a name go, and with them a row of no other."""
-    labels = labelled.renamed(rows["label"], names)
-    if not labelled.is_several(labels):
+    labels = rename_labels(rows["label"], names)
+    if not is_several(labels):
         return rows.assign(label=labels)[(labels != "").to_numpy()].reset_index(drop=True)
     named = labels.map(lambda each: tuple(filter(None, each)))
     stays = [bool(new) or not old for new, old in zip(named, labels, strict=True)]
     return rows.assign(label=named)[stays].reset_index(drop=True)
 
 
-def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:
+def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits, str]:
     if source.kind == "built-in":
         return _built_in(source.name, config.classes), "this program"
     folder = local_folder(source.name)
     if folder and source.published and source.published.laid_out(folder):
         found, where = apart.read_published(folder, source.name), f"{folder} ({source.published.checked})"
     elif folder:
-        found, where = apart.read_folder(folder, {}), str(folder)
+        found, where = apart.read_labeled(folder, {}), str(folder)
         found = _of_published_labels(found, source) if source.task == "pair" else found
     else:
         found, where = _from_hub(source)
@@ -239,7 +242,7 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled,
     return found, where
 
 
-def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelled:
+def _of_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
     """Files as they were published have no `labels.json` beside them: what their labels mean is known here."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
@@ -247,26 +250,26 @@ def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelle
     if strange := sorted(set(found.classes) - set(source.labels)):
         raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
     splits = {
-        split: rows.assign(label=labelled.renamed(rows["label"], source.labels)) for split, rows in found.splits.items()
+        split: rows.assign(label=rename_labels(rows["label"], source.labels)) for split, rows in found.splits.items()
     }
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
-def _built_in(name: str, classes: int) -> WordLabelled:
+def _built_in(name: str, classes: int) -> LabeledSplits:
     if name == LIFE:
         from core.data.sources import life
 
-        return WordLabelled(life.splits(), life.CLASSES)
+        return LabeledSplits(life.splits(), life.CLASSES)
     from core.data.sources.builtin import class_names, generate
 
     names, frames = class_names(classes), generate(classes)
     words = {
         split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
     }
-    return WordLabelled(words, names)
+    return LabeledSplits(words, names)
 
 
-def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
+def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
     from core.data.sources.hub import fetch
 
     base = os.environ.get(DATA_FOLDER)
@@ -283,17 +286,18 @@ def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
         if absent:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
-        layout = find_layout(frame, hub.text, hub.label, multi=source.task == "multi", file=hub.repo)
-        rows, found = labelled.clean(frame, layout, file=hub.repo, withheld=labelled.WITHHELD)
+        layout = choose_columns(frame, describe(frame), text=hub.text, label=hub.label, file=hub.repo)
+        layout = find_form(frame, layout, several=source.task == "multi", file=hub.repo)
+        rows, found = clean_rows(frame, layout, file=hub.repo, withheld=WITHHELD)
         notes += [f"{split}: {finding.message}" for finding in found]
         if len(rows):
             cleaned[split] = rows
     where = f"{hub.repo} ({hub.revision}) on the Hugging Face hub"
     task: Task = "multi" if source.task == "multi" else "single"
-    return named(cleaned, labelled.LabelNames(source.labels, task), hub.repo, tuple(notes), task), where
+    return name_classes(cleaned, LabelNames(source.labels, task), hub.repo, notes, task), where
 
 
-def _report_validation(found: WordLabelled) -> WordLabelled:
+def _report_validation(found: LabeledSplits) -> LabeledSplits:
     """The dev split that publications report on becomes the test split."""
     given = dict(found.splits)
     reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
@@ -303,11 +307,11 @@ def _report_validation(found: WordLabelled) -> WordLabelled:
     return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
 
 
-def _refuse(found: WordLabelled, name: str) -> None:
+def _refuse(found: LabeledSplits, name: str) -> None:
     rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
     if rows is None:
         raise DataError("there is no train split", file=name)
-    labelled.refuse(labelled.examine_classes(rows), name)
+    refuse_findings(examine_classes(rows), name)
 
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
@@ -321,16 +325,14 @@ def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tupl
         strange = rows["label"].explode().value_counts()
         for old in sorted(set(strange.index) - set(trained)):
             lost = f"{plural(int(strange[old]), 'row')} of class '{classes[old]}' left out, train has none"
-            notes.append(
-                f"{split}: {lost}" if not labelled.is_several(rows["label"]) else f"{split}: the label of {lost}"
-            )
+            notes.append(f"{split}: {lost}" if not is_several(rows["label"]) else f"{split}: the label of {lost}")
         kept[split] = _renumbered(rows, place)
     return kept, tuple(classes[old] for old in trained), notes
 
 
 def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
     """Rows of the classes that stay; of several labels those go, and with them a row that has no other."""
-    if not labelled.is_several(rows["label"]):
+    if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))
     labels = rows["label"].map(lambda each: tuple(place[old] for old in each if old in place))
@@ -340,7 +342,7 @@ def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
 
 def _strata(rows: pd.DataFrame) -> splits.Indices:
     """(n,) what a row counts as in a cut."""
-    if not labelled.is_several(rows["label"]):
+    if not is_several(rows["label"]):
         return rows["label"].to_numpy()
     classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
     return splits.strata(indicators(rows["label"].tolist(), classes))
@@ -465,6 +467,6 @@ def _digest(rows: pd.DataFrame) -> str:
 
 def _label_numbers(labels: pd.Series) -> list[np.ndarray]:
     """The labels one after the other; where there are several a row, how many each has comes first."""
-    if not labelled.is_several(labels):
+    if not is_several(labels):
         return [labels.to_numpy(np.int64)]
     return [labels.map(len).to_numpy(np.int64), np.array([n for each in labels for n in each], np.int64)]

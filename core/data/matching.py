@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.data.findings import plural, shown
-from core.data.labelled import WITHHELD
+from core.data.labels import WITHHELD
 from core.exceptions import InputError
 
 DROPPED = ""

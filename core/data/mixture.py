@@ -11,8 +11,8 @@ import pandas as pd
 
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.folders import WordLabelled
-from core.data.labelled import is_several
+from core.data.labeled_files import LabeledSplits
+from core.data.labels import is_several
 from core.data.table import TRAIN, VALIDATION, Dataset
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
@@ -26,7 +26,7 @@ _COARSE = TextConfig(normaliser="tweet-clean")
 """Lower case without links, names, digits and marks: what any tokenizer here reads alike is alike in it."""
 
 
-def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelled:
+def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
     """The splits of several data sets one after the other, each cut as it is cut alone.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
@@ -55,7 +55,7 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelle
     kept, notes = _kept(joined, _judged(joined), "the other splits")
     found = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
     classes = tuple(dict.fromkeys(label for part in parts for label in part.classes))
-    return WordLabelled(kept, classes, (*found, *notes))
+    return LabeledSplits(kept, classes, (*found, *notes))
 
 
 def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:

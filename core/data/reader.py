@@ -24,11 +24,10 @@ import pyarrow.parquet
 
 from core.data import limits
 from core.data.apart import ANSWER
-from core.data.columns import as_words
+from core.data.cells import as_words
 from core.data.files import read_table
-from core.data.folders import read_folder
-from core.data.inspect import inspect_file, read_file
-from core.data.labelled import is_several
+from core.data.labeled_files import inspect_file, read_file, read_folder
+from core.data.labels import is_several
 from core.data.parquet import read_parquet
 from core.data.published import published_splits
 from core.data.sources import SOURCES
@@ -131,18 +130,10 @@ def _report(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"report": dataclasses.asdict(inspect_file(path, **reading))}
 
 
-def _file(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    found = read_file(path, **reading)
+def _labeled(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
+    found = (read_folder if path.is_dir() else read_file)(path, **reading)
     return {
-        "report": dataclasses.asdict(found.report),
-        "classes": found.classes,
-        "splits": _write({WHOLE: found.rows}, folder),
-    }
-
-
-def _folder(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    found = read_folder(path, **reading)
-    return {
+        "report": found.report and dataclasses.asdict(found.report),
         "classes": found.classes,
         "notes": found.notes,
         "task": found.task,
@@ -189,8 +180,7 @@ def _check(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
 
 _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": _report,
-    "file": _file,
-    "folder": _folder,
+    "labeled": _labeled,
     "published": _published,
     "rows": _rows,
     "cells": _cells,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.data.columns import Column, is_label_name, label_candidates, text_candidates
-from core.data.decisions import ReadingDecision
+from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
+from core.data.decisions import ReadingDecision, name_files
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
 from core.data.findings import Finding, plural, shown
-from core.data.layout import Layout
 from core.data.table_head import TableHead
+from core.numbers import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,26 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
     guessed = bool(decoded.others)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
+
+
+def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
+    """Return how the files of a folder were decoded: decisions, and what is said of the files.
+
+    Files of nothing but ASCII fit every encoding, so that only the others count where there are some.
+    """
+    strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
+    groups: dict[str, dict[str, Decoded]] = {}
+    for name, each in strange.items():
+        groups.setdefault(each.encoding, {})[name] = each
+    decisions, notes = list[ReadingDecision](), list[str]()
+    for group in groups.values():
+        sums = {name: sum(getattr(each, name) for each in group.values()) for name in ("damaged", "second", "nuls")}
+        sample = "\n".join(each.text for each in group.values())
+        decided, found = describe_encoding(dataclasses.replace(next(iter(group.values())), text=sample, **sums))
+        of = name_files([*group], len(strange))
+        decisions += [dataclasses.replace(each, file=of) for each in decided]
+        notes += [f"{of}: {each.message}" if of else each.message for each in found]
+    return tuple(decisions), tuple(notes)
 
 
 def describe_table(parsed: Parsed) -> tuple[list[ReadingDecision], list[Finding]]:
@@ -101,7 +122,7 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 
 
 def describe_columns(
-    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, text: str, label: str
+    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, label: str
 ) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return which columns were taken, with others that would do.
 
@@ -109,10 +130,11 @@ def describe_columns(
         frame: The raw table.
         columns: Its columns.
         layout: The columns that were taken.
-        text: The text column as a person named it; empty: it was found.
-        label: Likewise for the labels.
+        label: The labels as a person named them; empty: they were found.
     """
-    taken = (layout.text, layout.pair, *layout.labels)
+    if layout.form == "tags":
+        return [], []
+    taken = layout.taken
     texts = [each for each in text_candidates(columns) if each.name not in taken and each.distinct > len(frame) // 2]
     labels = [each for each in label_candidates(columns, len(frame)) if each.name not in taken]
     labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
@@ -136,6 +158,17 @@ def describe_columns(
         f"{', '.join(repr(shown(name)) for name in others[:5])}; data.label chooses"
     )
     return decisions, [Finding("label-guessed", "warning", len(others), message)]
+
+
+def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
+    """Return which labels became one, and how many rows stayed with the reasons why the others did not."""
+    decisions = [
+        ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
+    ]
+    if kept < rows:
+        reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
+        decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
+    return decisions
 
 
 def _cell(values: pd.Series) -> str:

@@ -20,7 +20,8 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
-from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
+from core.data.cells import as_word, as_words, cell_of
+from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
 from core.data.files import TableSettings, read_table

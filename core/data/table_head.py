@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES, is_missing
+from core.data.cells import is_missing
+from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
 
 HEADER_ROWS = 2_001
 """Rows that tell whether the first one names the columns."""

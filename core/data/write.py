@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import beside, storage_errors
 from core.cells import no_formula
-from core.data.columns import as_word
+from core.data.cells import as_word
 from core.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -79,15 +79,14 @@ class ComparedTexts(NamedTuple):
 
 
 def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
-    """Compare validation and test with training, `find_differences` of each; empty of words with a tag each."""
-    if dataset.task == "tokens":
-        return []
-    first = dataset_side(dataset, TRAIN)
-    return [
-        find_differences(first, dataset_side(dataset, split), dataset.classes, name=split)
-        for split in (VALIDATION, TEST)
-        if split in dataset.splits
-    ]
+    """Compare validation and test with training, `compare_split` of each."""
+    return [compare_split(dataset, split) for split in (VALIDATION, TEST) if split in dataset.splits]
+
+
+def compare_split(dataset: Dataset, split: str) -> dict[str, Any]:
+    """Compare a split with training (`find_differences`); of words with a tag each, the tags that a text has."""
+    classes = [f"texts with {name}" for name in dataset.classes] if dataset.task == "tokens" else dataset.classes
+    return find_differences(dataset_side(dataset, TRAIN), dataset_side(dataset, split), classes, name=split)
 
 
 def dataset_side(dataset: Dataset, split: str) -> ComparedTexts:

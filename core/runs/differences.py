@@ -12,7 +12,7 @@ import pandas as pd
 from core import stored
 from core.cache import cache_folder, keep_files, mark_used
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
-from core.evaluation.differences import ComparedTexts, dataset_side, find_differences, indicate
+from core.evaluation.differences import ComparedTexts, compare_split, dataset_side, find_differences, indicate
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
@@ -30,7 +30,7 @@ SAMPLED = 2000
 
 
 def split_differences(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
-    """Compare a split of the data of a run with training, once for each data set; None: there is nothing to compare.
+    """Compare a split of the data of a run with training, once for each data set; None: it is training itself.
 
     Args:
         record: of the run.
@@ -40,14 +40,14 @@ def split_differences(record: RunRecord, split: str, dataset: Dataset | None = N
     Raises:
         NotAvailable: the data are not here, and nobody has compared them.
     """
-    if split == TRAIN or record.task == "tokens":
+    if split == TRAIN:
         return None
 
     def compare() -> dict[str, Any]:
         data = dataset or trained_on(record)
         if split not in data.splits:
             raise NotAvailable(f"the data set has no split '{split}'")
-        return find_differences(dataset_side(data, TRAIN), dataset_side(data, split), data.classes, name=split)
+        return compare_split(data, split)
 
     return _kept(record, {"split": split}, compare)
 

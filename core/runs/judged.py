@@ -16,7 +16,7 @@ from core.config import compose
 from core.data import apart, splits
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.labelled import WITHHELD, is_several, natural
+from core.data.labels import WITHHELD, is_several, natural
 from core.data.load import load, path_of
 from core.data.matching import alike, match, suggestions
 from core.data.sources import named
@@ -190,8 +190,8 @@ def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str,
     if path.is_file():
         if wanted.split not in ("", WHOLE):
             raise InputError(f"--split {wanted.split}: the single file {path.name} has no splits")
-        file = apart.read_file(path, config.reading(), to_train=False)
-        return file.rows, WHOLE, tuple(finding.message for finding in file.report.findings)
+        file = apart.read_labeled(path, config.reading(), to_train=False)
+        return file.rows, WHOLE, file.notes
     return _of_folder(path, config, wanted.split)
 
 
@@ -217,7 +217,7 @@ def _same(one: str, other: str) -> bool:
 
 def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
     """A split as its file has it; one that has none is cut as for training."""
-    found = apart.read_folder(path, config.reading(), to_train=False)
+    found = apart.read_labeled(path, config.reading(), to_train=False)
     first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
     given = split or next((name for name in first if name in found.splits), "")
     if given in found.splits and not config.split and not config.folds:

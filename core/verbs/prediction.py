@@ -72,7 +72,8 @@ def predict(
         `differences` (in what its texts and predicted labels differ from those that the run was tested on,
         `core.evaluation.differences`) and `predictions`; with `to` in their place `rows` and `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
-        not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
+        not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file, and `cut`
+        is how many texts were cut.
         `unknown` is the share of the words of a text that the run does not know; None for byte pairs. `read` is how
         many tokens of it the model reads, `cut` how many more it leaves out at the end. With `passage` a prediction has
         `passages`, a prediction each.

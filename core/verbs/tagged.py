@@ -76,12 +76,18 @@ def predicted(
     loaded = load_run(store, run, tags=True)
     found = tag_texts(loaded.model, loaded.tokenizer, texts, loaded.record.classes)
     known = {"run": run, "task": "tokens", "edit": ""}
+    texts = [" ".join(each.words) for each in found]
+    counts = loaded.tokenizer.count_read(texts)
     if to is not None:
         _write(to, found)
-        return {**known, "rows": len(found), "to": str(to)}
+        return {**known, "rows": len(found), "cut": sum(cut > 0 for _, cut in counts), "to": str(to)}
+    rows = enumerate(zip(texts, found, counts, strict=True))
     return {
         **known,
-        "predictions": [{"row": row, "text": " ".join(each.words), **tags_of(each)} for row, each in enumerate(found)],
+        "predictions": [
+            {"row": row, "text": text, "read": read, "cut": cut, **tags_of(each)}
+            for row, (text, each, (read, cut)) in rows
+        ],
     }
 
 

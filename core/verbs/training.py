@@ -10,7 +10,7 @@ from typing import Any
 from core.config import RunConfig, compose
 from core.data.config import DataConfig, listed
 from core.data.sources import SOURCES, named, suited
-from core.exceptions import InputError
+from core.exceptions import DataError, InputError
 from core.models.presets import paper_of
 from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
@@ -97,7 +97,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
 
     Raises:
         InputError: no such data, preset, recipe, setting or length; a run has this `name` already; the teacher is no
-            finished run; as many runs wait as this machine allows.
+            finished run; as many runs wait as this machine allows; the data cannot be used: then no run is kept.
     """
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
@@ -112,7 +112,12 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         on_event({"kind": "cost", **takes._asdict()})
     if on_event and used.left_out:
         on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
-    return resume(record.run, store=store, on_event=on_event)
+    try:
+        return resume(record.run, store=store, on_event=on_event)
+    except DataError:
+        if not store.read(record.run).data_fingerprint:  # it has never begun: its data cannot be used
+            store.remove(record.run)
+        raise
 
 
 def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:

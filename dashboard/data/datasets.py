@@ -20,7 +20,7 @@ from core.text.config import TextConfig
 from dashboard.data.stored import store
 
 if TYPE_CHECKING:
-    from core.data.inspect import FileReport
+    from core.data.labeled_files import FileReport
     from core.data.table import Dataset
     from core.runs.judged import Offered
     from core.text.tokenizer import Tokenizer

@@ -254,7 +254,8 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
     }
     if dataset.decisions:
         facts["Read as"] = " · ".join(
-            f"{each.what}: {each.chosen}{' (a guess)' if each.guessed else ''}" for each in dataset.decisions
+            f"{each.what}{f' of {each.file}' if each.file else ''}: {each.chosen}{' (a guess)' if each.guessed else ''}"
+            for each in dataset.decisions
         )
     if card and TEST in card["splits"]:
         facts["Unknown words"] = f"{percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"

@@ -18,7 +18,7 @@ from core.data.decisions import ReadingDecision
 from core.data.decode import ENCODINGS
 from core.data.delimited import QUOTINGS
 from core.data.findings import plural
-from core.data.inspect import FileReport
+from core.data.labeled_files import FileReport
 from core.exceptions import SentiscopeError
 from dashboard import access, data, state
 from dashboard.figures.numbers import count
@@ -118,16 +118,15 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     asked = _as_text(choices, key)
     try:
         first = look(asked)
-    except SentiscopeError as error:
-        problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
-        return
-    if sheet := _sheet(choices, key, first):
-        asked = dataclasses.replace(asked, sheet=sheet)
-        try:
+        if sheet := _sheet(choices, key, first):
+            asked = dataclasses.replace(asked, sheet=sheet)
             first = look(asked)
-        except SentiscopeError as error:
-            problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
-            return
+        refused = "" if first.columns else first.problem
+    except SentiscopeError as error:
+        refused = str(error)
+    if refused:
+        problem(f"{file} cannot be read this way", _in_words_of_the_page(refused))
+        return
     config, report = _columns(choices, key, asked, first, look)
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
@@ -317,7 +316,10 @@ def _found(report: FileReport) -> str:
         parts.append(report.encoding)
     if report.kind in DELIMITED and report.delimiter:
         parts.append(f"separated by {report.delimiter}{', quoted' if report.quoted else ''}")
-    parts.append("the first row names the columns" if report.header else "no row of column names: they are numbered")
+    if report.header:
+        parts.append("the first row names the columns")
+    elif report.columns and report.columns[0].name == "0":
+        parts.append("no row of column names: they are numbered")
     return f"{' · '.join(parts)}. The first rows, as they will be read:"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from core.data.config import DataConfig, listed
-from core.data.labelled import WITHHELD
+from core.data.labels import WITHHELD
 from dashboard.widgets.figure import caption
 from dashboard.widgets.style import row_height
 

@@ -18,7 +18,7 @@ from dashboard.figures.source import Source
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading, show_bare, show_of
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import finding, opening, problem, stopped
+from dashboard.widgets.messages import differing, finding, opening, problem, stopped
 from dashboard.widgets.of_texts import without_tags
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, ended, facts
@@ -64,6 +64,7 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
             "Word", key=tagged.SEARCH.name, bind="query-params", placeholder="Search the sentences", width=240
         )
     opening(*tagged.finding(rows))
+    differing(data.split_differences(record, source.split))
     tables = _figures(source)
     tables |= _typed(record)
     export_bar("tokens", tables)

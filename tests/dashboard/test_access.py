@@ -149,7 +149,7 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
         return real(path, reading)
 
     monkeypatch.setattr("core.data.limits.read_bytes", never)
-    monkeypatch.setattr("core.data.inspect.read_table", never)
+    monkeypatch.setattr("core.data.labeled_files.read_table", never)
     monkeypatch.setattr(apart, "inspect_file", counted)
     content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20
     reports = [data.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]

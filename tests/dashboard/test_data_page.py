@@ -154,6 +154,16 @@ def test_another_table_of_a_file_is_looked_at_anew_and_kept(app):
     assert choice.config.sheet == "second"
 
 
+def test_where_the_first_table_is_refused_another_can_be_chosen(app):
+    spans = [{"text": text, "label": [[0, 3, "X"]]} for text, _ in [*ROWS, *ROWS]]
+    rows = [{"text": text, "label": label} for text, label in ROWS]
+    uploaded(app, "r.json", json.dumps({"spans": spans, "reviews": rows}).encode())
+    assert "r.json cannot be read this way" in text_of(app) and chosen(app, "Sheet").value == "spans"
+    chosen(app, "Sheet").set_value("reviews").run()
+    assert not app.exception
+    assert "2 classes: neg (20), pos (20)" in text_of(app)
+
+
 def test_another_column_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV)
     chosen(app, "Label column").set_value("review").run()

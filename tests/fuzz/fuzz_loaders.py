@@ -21,7 +21,7 @@ from fuzzing import mutated
 
 from core.data import apart
 from core.data.config import DataConfig
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
 from core.exceptions import SentiscopeError
 

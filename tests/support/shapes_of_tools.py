@@ -88,11 +88,29 @@ def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], No
 
 def zipped(**members: str | bytes) -> bytes:
     """Return a zip archive; in a name, `__` is a slash and `_dot_` a dot."""
+    return zip_of({name.replace("__", "/").replace("_dot_", "."): content for name, content in members.items()})
+
+
+def zip_of(members: dict[str, str | bytes]) -> bytes:
+    """Return a zip archive of members by their names."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(name.replace("__", "/").replace("_dot_", "."), content)
+            archive.writestr(name, content)
     return out.getvalue()
+
+
+def class_folders_zipped(*above: str) -> bytes:
+    """Return an archive with a folder for each class, below each of these folders."""
+    rows = list(enumerate(zip(texts(), labels(), strict=True)))
+    members = {f"{top}{label}/{n}.txt": text for top in above for n, (text, label) in rows}
+    return zip_of({**members, f"__MACOSX/{above[0]}bad/._0.txt": "x", f"{above[0].split('/')[0]}/README": "about"})
+
+
+def texts_by_class() -> dict[str, list[str]]:
+    """Return the texts of each class."""
+    pairs = list(zip(texts(), labels(), strict=True))
+    return {name: [text for text, label in pairs if label == name] for name in ("good", "bad")}
 
 
 def tasks(*annotations: Any) -> list[dict[str, Any]]:
@@ -374,10 +392,51 @@ SHAPES = (
         "cut.csv.gz", _bytes(gzip.compress(csv().encode(), mtime=0)[:-20]), refused="this gzip file is damaged or cut"
     ),
     Shape("notes.zip", _bytes(zipped(a_dot_pdf=b"%PDF", b_dot_doc=b"x")), refused="in it: `a.pdf`, `b.doc`"),
+    Shape("folders.zip", _bytes(class_folders_zipped("data/")), found={"class-folders": ROWS}),
     Shape(
-        "folders.zip",
-        _bytes(zipped(pos__1_dot_txt="a", pos__2_dot_txt="b", neg__3_dot_txt="c")),
-        refused="an archive of 3 text files in the folders pos, neg; unpack it and give the folder",
+        "movies.zip",
+        _bytes(class_folders_zipped("reviews/train/", "reviews/test/")),
+        found={"class-folders": ROWS},
+    ),
+    Shape(
+        "competition.zip",
+        _bytes(
+            zipped(
+                competition__train_dot_csv=csv(),
+                competition__test_dot_csv="id,text\n1,a\n",
+                competition__sample_submission_dot_csv="id,label\n1,good\n",
+            )
+        ),
+        found={"archive": 2},
+    ),
+    Shape("class_keys.json", as_json(texts_by_class()), found={"classes-as-keys": 2}),
+    Shape(
+        "class_keys_below.json",
+        as_json({"reviews": {**texts_by_class(), "bad": texts_by_class()["bad"][:5]}}),
+        classes={"bad": 5, "good": ROWS // 2},
+        found={"classes-as-keys": 2},
+    ),
+    Shape(
+        "studio_some.json",
+        as_json([{**task, "annotations": task["annotations"] * (n >= 10)} for n, task in enumerate(tasks())]),
+        label="sentiment",
+        classes={"bad": ROWS // 2 - 5, "good": ROWS // 2 - 5},
+        found={"label-studio": ROWS, "not-annotated": 10, "missing-label": 10},
+    ),
+    Shape(
+        "studio_none.json",
+        as_json([{**task, "annotations": []} for task in tasks()]),
+        refused="a list of 40 Label Studio tasks without an annotation, so there are no labels; annotate some in Label",
+    ),
+    Shape(
+        "outside.zip",
+        _bytes(zip_of({f"../{label}/{n}.txt": "a" for n, label in enumerate(labels())})),
+        refused="the path `../bad/0.txt` leads out of the archive",
+    ),
+    Shape(
+        "pages.zip",
+        _bytes(zip_of({f"{n % 3}/{n}.{'txt' if n % 5 else 'pdf'}": "a" for n in range(15)})),
+        refused="an archive of 12 text files in the folders 1, 2, 0; unpack it and give the folder",
     ),
 )
 """Single files."""

@@ -79,6 +79,22 @@ def test_train_reports_status_metrics_intervals_and_lambda(trained):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("text,label\n", "holds a single row"),
+        ("a fine day\na dull day\n" * 20, "40 rows with one column and no labels"),
+        ("text,label\n" + "a fine day,good\n" * 20, "every row has the label 'good'"),
+    ],
+)
+def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place, content, said):
+    (place / "odd.csv").write_text(content)
+    code, out, err = cli("train", "--data", "odd.csv", "--model", "vanilla", "--name", "odd", *TINY)
+    assert (code, out) == (2, "") and said in " ".join(err.split())
+    assert not list((place / "runs").glob("*odd*"))
+
+
 def test_limit_and_seed_cut_training_rows_only(cli):
     cut = load(
         cli(

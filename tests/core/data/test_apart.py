@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.data import apart, inspect, limits
+from core.data import apart, limits
 from core.data.config import DataConfig
-from core.data.folders import read_folder
+from core.data.labeled_files import read_file, read_folder
 from core.exceptions import ConfigError, DataError, NotAvailable
 
 AS_FOUND = DataConfig().reading()
@@ -22,7 +22,7 @@ def rows(count=40, **more):
 def test_a_file_says_the_same_in_the_other_process(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(rows(number=3, share=0.5, tags=["a", {"b": None}], none=None)))
-    here, there = inspect.read_file(path), apart.read_file(path, AS_FOUND)
+    here, there = read_file(path), apart.read_labeled(path, AS_FOUND)
     assert there.report == here.report == apart.inspect_file(path, AS_FOUND)
     assert there.classes == here.classes
     pd.testing.assert_frame_equal(there.rows[["text", "label"]], here.rows[["text", "label"]])
@@ -33,7 +33,7 @@ def test_several_labels_come_back_as_tuples(tmp_path):
     path = tmp_path / "a.jsonl"
     labels = (["calm"], ["calm", "joy"], [], ["joy"])
     path.write_text("\n".join(json.dumps({"text": f"text {n}", "label": labels[n % 4]}) for n in range(40)))
-    here, there = inspect.read_file(path), apart.read_file(path, AS_FOUND)
+    here, there = read_file(path), apart.read_labeled(path, AS_FOUND)
     assert there.rows["label"].tolist() == here.rows["label"].tolist()
     assert there.rows["label"][1] == ("calm", "joy") and there.rows["label"][2] == ()
 
@@ -41,7 +41,7 @@ def test_several_labels_come_back_as_tuples(tmp_path):
 def test_a_folder_says_the_same_in_the_other_process(tmp_path):
     for split in ("train", "dev", "test"):
         pd.DataFrame(rows()).to_csv(tmp_path / f"{split}.csv", index=False)
-    here, there = read_folder(tmp_path), apart.read_folder(tmp_path, AS_FOUND)
+    here, there = read_folder(tmp_path), apart.read_labeled(tmp_path, AS_FOUND)
     assert (there.classes, there.notes, there.task) == (here.classes, here.notes, here.task)
     for split in here.splits:
         pd.testing.assert_frame_equal(there.splits[split], here.splits[split])

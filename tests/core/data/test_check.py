@@ -1,7 +1,9 @@
+import dataclasses
 import json
 
 import pandas as pd
 
+from core.data import apart
 from core.data.check import check
 from core.data.config import DataConfig
 
@@ -41,7 +43,7 @@ def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_i
     }
     label = result["decisions"][-1]
     assert (label["alternatives"], label["proof"]) == (("Note",), "A (20), B (20)")
-    assert result["decisions"] == [{"file": "a.csv", **each} for each in result["files"][0]["decisions"]]
+    assert result["decisions"] == [{**each, "file": "a.csv"} for each in result["files"][0]["decisions"]]
     for each in result["decisions"]:
         assert each["proof"]
     other = check(DataConfig(name=str(tmp_path / "a.csv"), label="Note"))
@@ -72,3 +74,13 @@ def test_every_split_of_a_folder_is_reported(tmp_path):
 def test_an_absent_path_is_a_problem_not_a_crash():
     result = check(DataConfig(name="/no/such/file.csv"))
     assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
+
+
+def test_a_good_file_is_read_once_and_reported_as_an_inspection_does(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    frame(40).assign(other=["x", "y"] * 20).to_csv(path, index=False)
+    config = DataConfig(name=str(path))
+    inspected, asked = dataclasses.asdict(apart.inspect_file(path, config.reading())), []
+    ask = apart._ask
+    monkeypatch.setattr(apart, "_ask", lambda *request: asked.append(request) or ask(*request))
+    assert check(config)["files"] == [inspected] and len(asked) == 1

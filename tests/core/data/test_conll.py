@@ -6,7 +6,7 @@ from named_words import write_conll
 from core.data.card import data_card
 from core.data.config import DataConfig
 from core.data.conll import iob2, is_conll, read_conll
-from core.data.inspect import inspect_file
+from core.data.labeled_files import inspect_file
 from core.data.load import load
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig

@@ -3,7 +3,9 @@ import json
 import pandas as pd
 import pytest
 
-from core.data.folders import read_folder, split_files
+from core.data import limits
+from core.data.folders import split_files
+from core.data.labeled_files import read_folder
 from core.exceptions import DataError
 
 
@@ -37,6 +39,47 @@ def test_other_kinds_and_names_of_splits(tmp_path, dev):
     assert list(found.splits) == ["train", "validation"] and found.classes == ("0", "1")
     assert list(found.splits["validation"]["label"]) == ["0", "1", "0", "1"]
     assert split_files(tmp_path)["validation"].name == dev
+
+
+def decided(found, what):
+    return [(each.chosen, each.guessed, each.file) for each in found.decisions if each.what == what]
+
+
+def test_decisions_of_all_files_are_kept_and_those_of_several_said_once(tmp_path):
+    words = ["a tram", "ein schöner Tag", "der Müller kam spät", "über Nacht"]
+    rows = [f"{words[n % 4]}, {n};{'ja' if n % 2 else 'nein'}" for n in range(40)]
+    (tmp_path / "train.csv").write_bytes("\n".join(["satz;label", *rows]).encode("cp1252"))
+    (tmp_path / "dev.csv").write_text("\n".join(["satz;label", *rows[:8], ";ja"]))
+    (tmp_path / "test.tsv").write_text("\n".join(["satz;label", *rows[:10]]).replace(";", "\t"))
+    found = read_folder(tmp_path)
+    assert decided(found, "encoding") == [("latin-1", True, "train.csv"), ("utf-8", False, "dev.csv, test.tsv")]
+    assert decided(found, "delimiter") == [(";", False, "train.csv, dev.csv"), ("tab", False, "test.tsv")]
+    assert decided(found, "label") == [("label", False, "")]
+    assert decided(found, "rows") == [("8 of 9 rows", False, "dev.csv")]
+    assert found.decisions[0].alternatives and "Müller" in found.decisions[0].proof
+
+
+def test_the_encoding_of_a_file_for_each_class_is_a_decision(tmp_path):
+    for name, word in (("ja", "schön wie früher"), ("nein", "öde und fürchterlich")):
+        text = "\n".join(f"die Fahrt {n} war {word}" for n in range(12))
+        (tmp_path / f"{name}.txt").write_bytes(text.encode("cp1252"))
+    found = read_folder(tmp_path)
+    assert decided(found, "encoding") == [("latin-1", True, "")] and found.decisions[0].alternatives
+    assert "the encoding is a guess: latin-1; it could be " in found.notes[1]
+    (tmp_path / "nein.txt").write_text("\n".join(f"die Fahrt {n} war öde" for n in range(12)))
+    found = read_folder(tmp_path)
+    assert decided(found, "encoding") == [("latin-1", True, "ja.txt"), ("utf-8", False, "nein.txt")]
+    assert found.notes[1].startswith("ja.txt: the encoding is a guess")
+    assert {text[-3:] for text in found.splits["all"]["text"]} == {"öde", "her"}
+
+
+def test_limits_hold_for_a_file_for_each_class(monkeypatch, tmp_path):
+    for name in ("ja", "nein"):
+        (tmp_path / f"{name}.txt").write_text("short\nrather long\n" * 50_000)
+    for chosen, said in (("characters=8", "a cell has 11 characters"), ("size=1", "its files have more together")):
+        monkeypatch.setenv(limits.VARIABLE, chosen)
+        with pytest.raises(DataError, match=said):
+            read_folder(tmp_path)
 
 
 def test_the_columns_of_train_count_for_all_splits(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 from found_files import FILES, READ, REFUSED
 
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file
 from core.exceptions import DataError
 
 COMMON = {"small", "duplicate"}

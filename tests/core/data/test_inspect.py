@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import examples
 
-from core.data.inspect import inspect_file, read_file
-from core.data.labelled import sorted_names
+from core.data.labeled_files import inspect_file, read_file
+from core.data.labels import sorted_names
 from core.exceptions import DataError
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.data.columns import Layout, choose_columns, describe
 from core.data.config import DataConfig
-from core.data.inspect import inspect_file, read_file
-from core.data.layout import Layout, find_layout, label_sets
+from core.data.labeled_files import inspect_file, read_file
+from core.data.labels import find_form, read_labels
 from core.data.load import load
 from core.exceptions import DataError
 
@@ -59,7 +60,9 @@ def test_numbers_in_lists_are_written_as_a_person_would(tmp_path):
     lists = [np.array([1.0, 0.0]), np.array([2.0])] * 12
     file = read(tmp_path / "a.parquet", pd.DataFrame({"text": texts(), "labels": lists}))
     assert set(file.rows["label"]) == {("0", "1"), ("2",)}
-    assert list(label_sets(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))) == [("0", "3")]
+    assert list(read_labels(pd.DataFrame({"labels": ["[0 3]"]}), Layout("text", ("labels",), "list"))[0]) == [
+        ("0", "3")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +108,7 @@ def test_columns_that_cannot_be_labels_are_refused_with_their_name(tmp_path, lab
 def test_a_cell_that_is_neither_0_nor_1_is_named_with_its_row():
     frame = pd.DataFrame({"text": ["a", "b"], "y_a": [0, 1], "y_b": [1, 7]})
     with pytest.raises(DataError, match="row 2, field 'y_b': '7' is neither 0 nor 1"):
-        label_sets(frame, Layout("text", ("y_a", "y_b"), "columns"))
+        read_labels(frame, Layout("text", ("y_a", "y_b"), "columns"))
 
 
 def test_a_row_with_an_unknown_bit_is_left_out(tmp_path):
@@ -124,9 +127,10 @@ def test_cells_that_hold_objects_are_refused(tmp_path):
 
 def test_a_separator_may_be_given_where_none_can_be_found():
     frame = pd.DataFrame({"text": texts(8), "label": ["a/b", "b/c"] * 4})
-    assert find_layout(frame).form == "one"
-    layout = find_layout(frame, separator="/")
-    assert set(label_sets(frame, layout)) == {("a", "b"), ("b", "c")}
+    columns = choose_columns(frame, describe(frame))
+    assert find_form(frame, columns).form == "one"
+    layout = find_form(frame, columns, "/")
+    assert set(read_labels(frame, layout)[0]) == {("a", "b"), ("b", "c")}
 
 
 def test_a_label_of_no_training_row_leaves_the_others_and_a_row_that_has_no_other_goes(tmp_path):

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from core.data.config import DataConfig
-from core.data.inspect import inspect_file
+from core.data.labeled_files import inspect_file
 from core.data.library import choices, keep_choice, keep_file, read_choice, safe_name
 
 NAMES = {

@@ -260,13 +260,13 @@ def read_reviews(tmp_path_factory):
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
     path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
     pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
-    return str(path), apart.read_file(path, {})
+    return str(path), apart.read_labeled(path, {})
 
 
 @pytest.fixture
 def reviews(read_reviews, monkeypatch):
     path, found = read_reviews
-    monkeypatch.setattr(apart, "read_file", lambda *_: found)
+    monkeypatch.setattr(apart, "read_labeled", lambda *_: found)
     return path
 
 

@@ -6,7 +6,7 @@ import pytest
 from core.config import compose
 from core.data.card import repeats
 from core.data.config import DataConfig
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
 from core.exceptions import DataError
 from core.text.pair import joined, parted

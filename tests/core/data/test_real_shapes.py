@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.data.config import DataConfig
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
 from core.exceptions import DataError
 

@@ -10,12 +10,24 @@ import pytest
 from core.data import apart, limits
 from core.data.check import check
 from core.data.config import DataConfig
-from core.data.folders import read_folder
-from core.data.inspect import inspect_file, read_file
+from core.data.labeled_files import inspect_file, read_file, read_folder
 from core.data.load import load
 from core.data.stream import stream_rows
 from core.exceptions import DataError
-from tests.support.shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, zipped
+from tests.support.shapes_of_tools import (
+    FOLDERS,
+    ROWS,
+    SHAPES,
+    choice,
+    csv,
+    labels,
+    objects,
+    tasks,
+    texts,
+    workbook,
+    zip_of,
+    zipped,
+)
 
 OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
 """Findings that say nothing of a shape."""
@@ -83,8 +95,15 @@ def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
         (tmp_path / "all" / label).mkdir(parents=True)
         for n in range(12):
             (tmp_path / "all" / label / f"{n}").write_bytes(f"die Fahrt {n} war {word if n else 'so'}".encode("cp1252"))
+    (tmp_path / "all" / "gut" / "90").write_text("schön wäre es")
     found = read_folder(tmp_path)
-    assert "die Fahrt 3 war schön" in set(found.splits["all"]["text"])
+    assert {"die Fahrt 3 war schön", "schön wäre es"} <= set(found.splits["all"]["text"])
+    said = [(each.chosen, each.guessed, each.file) for each in found.decisions]
+    guess, certain = said if said[0][1] else said[::-1]
+    assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
+    assert certain == ("utf-8", False, "all/gut/90")
+    result = check(DataConfig(name=str(tmp_path)))
+    assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
 
 
 @pytest.mark.slow
@@ -110,6 +129,31 @@ def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
     ):
         with pytest.raises(DataError, match=re.escape(said)):
             inspect_file(tmp_path / name, sheet="x")
+
+
+def test_where_the_first_table_is_refused_the_others_are_named(tmp_path):
+    def second(book):
+        sheet = book.create_sheet("Second")
+        for row in (("text", "label"), *zip(texts(), labels(), strict=True)):
+            sheet.append(row)
+        for row in range(2, ROWS + 2):
+            book["Reviews"][f"B{row}"], book["Reviews"][f"C{row}"] = "=LEN(A2)", row
+
+    workbook(second)(tmp_path / "a.xlsx")
+    spans = [{"text": text, "label": [[0, 3, "X"]]} for text in texts(ROWS + 1)]
+    (tmp_path / "a.json").write_text(json.dumps({"spans": spans, "reviews": objects()}))
+    (tmp_path / "a.zip").write_bytes(zip_of({"train.csv": "", "dev.csv": csv()}))
+    for name, sheets, said in (
+        ("a.xlsx", ("Reviews", "Second"), "'label' has 40 formulas without a value"),
+        ("a.json", ("spans", "reviews"), "the cells hold spans"),
+        ("a.zip", ("train.csv", "dev.csv"), "the file is empty"),
+    ):
+        found = inspect_file(tmp_path / name)
+        assert (found.sheets, found.sheet, found.columns) == (sheets, sheets[0], ()) and said in found.problem
+        assert inspect_file(tmp_path / name, sheet=sheets[1]).classes == {"bad": 20, "good": 20}
+        assert apart.inspect_file(tmp_path / name, DataConfig().reading()) == found
+        with pytest.raises(DataError, match=re.escape(said)):
+            read_file(tmp_path / name)
 
 
 def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
@@ -145,6 +189,61 @@ def test_tweets_that_end_with_a_name_are_no_labels(tmp_path):
     lines = [f"{text}\t{label}\tto @user{n}" for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))]
     (tmp_path / "a.tsv").write_text("\n".join(["text\tlabel\tend", *lines]))
     assert inspect_file(tmp_path / "a.tsv").label == "label"
+
+
+def test_of_zipped_class_folders_the_training_texts_are_read_and_the_others_can_be_named(tmp_path):
+    shape = next(shape for shape in SHAPES if shape.name == "movies.zip")
+    path = written(shape, tmp_path)
+    found = inspect_file(path)
+    assert (found.sheet, found.sheets) == ("train", ("train", "test"))
+    left = "the texts in `train` are read; left out: `test`; data.sheet names another, and the unpacked folder has all"
+    assert left in [each.message for each in found.findings]
+    assert inspect_file(path, sheet="test").sheet == "test"
+    assert [each.what for each in found.decisions if each.what in ("encoding", "sheet")] == ["sheet", "encoding"]
+    assert list(read_file(path).rows["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
+    with pytest.raises(DataError, match=re.escape("no split 'x' for data.sheet (in the archive: train, test)")):
+        inspect_file(path, sheet="x")
+    assert apart.read_labeled(path, DataConfig().reading()).rows.equals(read_file(path).rows)
+
+
+def test_zipped_texts_in_a_legacy_encoding_are_read_in_one_and_named(tmp_path):
+    words = (("gut", "schön"), ("schlecht", "öde und fürchterlich"))
+    members = {f"{label}/{n}.txt": f"{n} {word}".encode("cp1252") for label, word in words for n in range(20)}
+    (tmp_path / "a.zip").write_bytes(zip_of({**members, "gut/0.txt": "schön wäre es"}))
+    found = read_file(tmp_path / "a.zip")
+    assert {"1 schön", "schön wäre es"} <= set(found.rows["text"])
+    said = {each.chosen: each.guessed for each in found.report.decisions if each.what == "encoding"}
+    assert said == {"latin-1": True, "utf-8": False}
+
+
+def test_of_tasks_without_an_annotation_the_texts_can_be_predicted(tmp_path):
+    shape = next(shape for shape in SHAPES if shape.name == "studio_none.json")
+    found = stream_rows(written(shape, tmp_path))
+    assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
+
+
+def test_lists_of_strings_that_are_columns_are_no_classes(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"bericht": texts(), "urteil": labels()}))
+    report = inspect_file(tmp_path / "a.json")
+    assert (report.text, report.label, report.classes) == ("bericht", "urteil", {"bad": 20, "good": 20})
+
+
+def test_limits_hold_for_zipped_class_folders_and_for_classes_as_keys(monkeypatch, tmp_path):
+    large = {f"{label}/{n}.txt": b"long " * 60_000 for label in "ab" for n in range(4)}
+    (tmp_path / "a.zip").write_bytes(zip_of(large))
+    (tmp_path / "b.zip").write_bytes(zip_of({name: "short" for name in large}))
+    (tmp_path / "c.json").write_text(json.dumps({"good": ["a"] * 9, "bad": ["b"] * 12}))
+    (tmp_path / "d.zip").write_bytes(zip_of({"a/train.csv": csv(), "a/../../b.csv": csv()}))
+    for chosen, name, said in (
+        ("size=1", "a.zip", "it unpacks to more; at most 1 MB are read"),
+        ("rows=5", "b.zip", "the table has more rows"),
+        ("rows=15", "c.json", "the table has more rows"),
+        ("characters=4", "b.zip", "a text has 5 characters"),
+        ("rows=99", "d.zip", "the path `a/../../b.csv` leads out of the archive"),
+    ):
+        monkeypatch.setenv(limits.VARIABLE, chosen)
+        with pytest.raises(DataError, match=re.escape(said)):
+            apart.read_labeled(tmp_path / name, DataConfig().reading())
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.zip"])
@@ -186,6 +285,9 @@ def test_limits_hold_for_class_folders(monkeypatch, tmp_path):
     path = written(FOLDERS[0], tmp_path)
     monkeypatch.setenv(limits.VARIABLE, "rows=20")
     with pytest.raises(DataError, match="the table has more rows"):
+        read_folder(path)
+    monkeypatch.setenv(limits.VARIABLE, "characters=30")
+    with pytest.raises(DataError, match=r"0.txt: a text has 3\d characters; at most 30 characters in a cell"):
         read_folder(path)
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     (path / "good" / "1.txt").write_text("long " * 250_000)

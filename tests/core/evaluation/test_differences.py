@@ -49,6 +49,21 @@ def test_texts_that_are_drawn_alike_raise_no_warning():
     assert all(each["p_holm"] >= each["p"] and not each["differs"] for each in found["measures"])
 
 
+def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
+    def rows(count, many, rng):
+        names = rng.random(count) < many
+        words = texts(rng, count, 4, 5)
+        return pd.DataFrame({"text": words, "label": [(1, 0, 2, 0) if named else (0, 0, 0, 0) for named in names]})
+
+    rng = np.random.default_rng(0)
+    splits = {"train": rows(400, 0.2, rng), "validation": rows(100, 0.2, rng), "test": rows(100, 0.8, rng)}
+    dataset = Dataset("tags", splits, ("O", "B-PER", "I-PER"), "x", task="tokens")
+    alike, other = dataset_differences(dataset)
+    assert alike["warnings"] == [] and [each["name"] for each in alike["measures"]][:2] == ["labels", "length"]
+    (warning,) = other["warnings"]
+    assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
+
+
 def test_other_labels_are_told_with_the_class_that_differs_most():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
@@ -149,7 +164,6 @@ def test_validation_and_test_of_a_data_set_are_compared():
     validation, test = dataset_differences(data)
     assert (validation["name"], validation["warnings"], test["name"]) == ("validation", [], "test")
     assert "test has longer texts" in " ".join(test["warnings"])
-    assert dataset_differences(Dataset("tags", frames, ("O",), "x", task="tokens")) == []
 
 
 def false_alarms(seed, rounds, m, n, repeated):

@@ -13,6 +13,7 @@ from core.data.conll import read_conll
 from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.handle import Run
 from core.runs.archive import export_file, import_run
+from core.runs.differences import split_differences
 from core.runs.store import RunStore
 from core.runs.tagged import read_tags
 
@@ -73,9 +74,21 @@ def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
-def test_words_beyond_the_longest_text_are_outside(trained):
-    (found,) = verbs.predict("names", ["Almo " * 100], store=trained)["predictions"]
-    assert found["probabilities"][-1] is None and found["tags"][-1] == "O"
+def test_words_beyond_the_longest_text_are_outside_and_counted_as_cut(trained, tmp_path):
+    short, long = verbs.predict("names", ["Almo walked .", "Almo " * 100], store=trained)["predictions"]
+    assert long["probabilities"][-1] is None and long["tags"][-1] == "O"
+    assert (short["read"], short["cut"]) == (3, 0)
+    assert (long["read"], long["cut"]) == (trained.read("names").max_length, 100 - trained.read("names").max_length)
+    (tmp_path / "in.txt").write_text("Almo walked .\n" + "Almo " * 100)
+    written = verbs.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
+    assert (written["rows"], written["cut"]) == (2, 1)
+
+
+def test_training_compares_its_splits_of_tagged_words(trained, file, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    record = trained.read("names")
+    found = split_differences(record, "test")
+    assert "too few to compare" in found["left_out"] and split_differences(record, "train") is None
 
 
 def test_lists_and_tables_have_span_f1(trained):

@@ -1,0 +1,100 @@
+"""Cells of tables as text: one writing of each value, and labels as a reader sees them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.decode import without_surrogates
+from core.data.limits import refusal
+from core.exceptions import DataError
+from core.numbers import count
+
+MISSING = frozenset({"\\N", "#N/A", "#N/A N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "NULL"})
+"""What databases and spreadsheets write where there is no value."""
+MOST_NESTED = 20
+"""Levels of lists and objects in a cell."""
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+    "|(?<![^\\x00-\\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\\x00-\\x7f])"
+)
+"""Joiners stay inside emoji and between letters of other scripts, where they change what is seen."""
+_WHOLE = re.compile(r"[-+]?\d+\.0+")
+
+
+def as_word(value: object) -> str:
+    """Return one cell as text; see `as_words`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return without_surrogates(str(value))
+
+
+def as_words(values: pd.Series) -> pd.Series:
+    """Return cells as text, the way a person would write them (`4`, not `4.0`); missing stays missing."""
+    if isinstance(values.dtype, pd.StringDtype):
+        return values
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return values.astype("str")
+    return values.map(as_word, na_action="ignore").astype("str")
+
+
+def clean_label(word: str) -> str:
+    """Return a label as a reader sees it: composed, without invisible characters or blanks around, `1` for `1.0`.
+
+    A cell that only says that there is no value becomes empty.
+    """
+    seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
+    if is_missing(seen):
+        return ""
+    return seen.partition(".")[0] if _WHOLE.fullmatch(seen) else seen
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell says that there is no value, as databases and spreadsheets do."""
+    return cell.strip() in MISSING
+
+
+def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
+    """Return a cell of somebody's file fit to be worked with: its text can be stored, it is not nested deeply.
+
+    Args:
+        value: What the format's reader gave.
+        longest: Characters that are allowed.
+        file: Name for messages.
+        row: 1-based number for messages.
+        field: Name for messages.
+
+    Raises:
+        DataError: it is too long or too deeply nested.
+    """
+    if isinstance(value, str):
+        if len(value) > longest:
+            found = f"the cell has {count(len(value))} characters"
+            raise refusal(found, "characters", file=file, row=row, field=without_surrogates(field))
+        return without_surrogates(value)
+    inside = [value]
+    for _ in range(MOST_NESTED):
+        inside = [part for each in inside for part in _list_parts(each)]
+        if not inside:
+            return value
+    raise DataError(
+        f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
+        file=file,
+        row=row,
+        field=without_surrogates(field),
+    )
+
+
+def _list_parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()

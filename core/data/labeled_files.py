@@ -1,0 +1,304 @@
+"""One way in for files and folders of labelled texts: cells (`files`), `columns`, `labels`, `rows`.
+
+A folder goes the same way file by file, and what was found in the training file holds for its other splits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Unpack
+
+import pandas as pd
+
+from core.data import conll
+from core.data.cells import as_words
+from core.data.columns import SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
+from core.data.decisions import ReadingDecision, join_decisions
+from core.data.delimited import NAMES
+from core.data.files import RawTable, ReadingSettings, read_table, refusing
+from core.data.findings import Finding, plural, shown
+from core.data.folders import SPLIT_NAMES, read_classes, split_files
+from core.data.labels import (
+    WITHHELD,
+    LabelNames,
+    distinct_labels,
+    find_form,
+    read_label_names,
+    rename_labels,
+    sorted_names,
+)
+from core.data.reading_decisions import describe_columns, describe_rows
+from core.data.rows import clean_rows, examine_rows, refuse_findings, refuse_quoted
+from core.data.table import TRAIN, WHOLE, Task
+from core.exceptions import DataError, SentiscopeError
+
+PREVIEW_ROWS = 5
+PREVIEW_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What a person needs to know about a file before training on it."""
+
+    file: str
+    kind: str = ""
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll; empty: the table could not be read."""
+    encoding: str = ""
+    delimiter: str = ""
+    """In words, such as `tab`; empty where the kind has none."""
+    quoted: bool = False
+    header: bool = False
+    rows: int = 0
+    """Rows of the table, before any is left out."""
+    columns: tuple[Column, ...] = ()
+    text: str = ""
+    """Name of the text column; empty: none found."""
+    label: str = ""
+    """Name of the label column, or those of the 0/1 columns with commas between."""
+    task: Task = "single"
+    classes: dict[str, int] = field(default_factory=dict)
+    """Usable rows of each class, in class order."""
+    preview: list[dict[str, str]] = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+    """Why the file cannot be used as it is; empty: it can."""
+    pair: str = ""
+    """Name of the column of second texts; empty: texts are single."""
+    decisions: tuple[ReadingDecision, ...] = ()
+    """What was decided about the file, each with what else could have been chosen."""
+    sheets: tuple[str, ...] = ()
+    """The tables of the file, of which one is read: sheets of a workbook, keys of JSON, files of an archive."""
+    sheet: str = ""
+    """The one that is read; empty: the file is one table."""
+
+
+@dataclass(frozen=True)
+class LabeledSplits:
+    """Cleaned rows by split (or `all` of them), labels still words, and the class names in order."""
+
+    splits: dict[str, pd.DataFrame]
+    """Columns `text` (str), `label` (str, the class name; a tuple of them in a multi-label file) and the others."""
+    classes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    task: Task = "single"
+    decisions: tuple[ReadingDecision, ...] = ()
+    """Of the file, or of all files of a folder."""
+    report: FileReport | None = None
+    """Of a single file."""
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of a single file."""
+        return self.splits[WHOLE]
+
+
+def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
+    """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
+
+    Raises:
+        DataError: if the file cannot be read as a table at all.
+    """
+    try:
+        return _inspect_table(path.expanduser(), settings)[0]
+    except DataError as error:
+        if len(error.sheets) < 2:
+            raise
+        # Of a file of which one table cannot be read, another one can be chosen.
+        return FileReport(path.name, problem=str(error), sheets=error.sheets, sheet=error.sheet)
+
+
+def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
+    """Read the usable rows of a file.
+
+    With `to_train` there must be enough of them, of two classes at least; to evaluate on, one row is enough.
+
+    Raises:
+        DataError: if the file cannot be used; the message says why and what to do.
+    """
+    report, rows, problem = _inspect_table(path.expanduser(), settings, to_train)
+    if rows is None:
+        raise problem or DataError(report.problem, file=report.file)
+    notes = tuple(finding.message for finding in report.findings)
+    return LabeledSplits({WHOLE: rows}, tuple(report.classes), notes, report.task, report.decisions, report)
+
+
+def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
+    """Read the splits of a folder.
+
+    A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
+    single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`; or a
+    folder for each class with a file for each text, perhaps inside folders named after splits: `train/pos/1.txt`.
+
+    A split without a label column, as the test of a competition is, is set aside.
+
+    With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
+    so do labels that `labels.json` does not know.
+
+    Raises:
+        DataError: if neither is found, or a file cannot be used.
+    """
+    names, files = read_label_names(folder), split_files(folder)
+    if not files:
+        texts = read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
+        return LabeledSplits(texts.splits, texts.classes, texts.notes, decisions=texts.decisions)
+    if to_train and not {TRAIN, WHOLE} & set(files):
+        raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
+    splits, notes, decisions = dict[str, pd.DataFrame](), list[str](), dict[str, list[ReadingDecision]]()
+    layout, several = None, _are_several(names)
+    for split in sorted(files, key=list(SPLIT_NAMES).index):
+        file, table, label = files[split].name, read_table(files[split], **settings), settings.get("label", "")
+        tagged = table.kind == conll.KIND
+        if layout and to_train and _lacks_labels(table, layout):
+            aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
+            notes.append(f"{file}: {aside}")
+            continue
+        if layout and (layout is TAGGED) != tagged:
+            raise DataError("one split has a tag for each word and another has none", file=str(folder))
+        columns = describe(table.frame)
+        if layout is None or not (tagged or layout.fits(table.frame)):
+            layout = _find_layout(table, columns, settings, several, file, layout)
+            # The further splits must have the columns of train, and as many labels per text.
+            settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
+            several = layout.task == "multi"
+        of_columns, _ = describe_columns(table.frame, columns, layout, label)
+        rows, found = clean_rows(table.frame, layout, file=file)
+        found = [*table.findings, *found]
+        decisions[file] = [*table.decisions, *of_columns, *describe_rows(found, len(rows), len(table.frame))]
+        if to_train and distinct_labels(rows["label"]) == {WITHHELD}:
+            notes.append(f"{file}: {plural(len(rows), 'row')} with the label {WITHHELD} (withheld) left out")
+            continue
+        splits[split] = rows
+        notes += [f"{file}: {finding.message}" for finding in found]
+    assert layout is not None
+    known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
+    named = name_classes(splits, known, str(folder), notes, layout.task, to_train=to_train)
+    return dataclasses.replace(named, decisions=join_decisions(decisions))
+
+
+def name_classes(
+    splits: dict[str, pd.DataFrame],
+    known: LabelNames | None,
+    file: str,
+    notes: Sequence[str] = (),
+    task: Task = "single",
+    *,
+    to_train: bool = True,
+) -> LabeledSplits:
+    """Translate label words to class names, in the order of `known`; without it the words are the classes."""
+    labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
+    if known is None:
+        return LabeledSplits(splits, sorted_names(labels), tuple(notes), task)
+    names = known.names
+    strange = sorted(distinct_labels(labels) - set(names) - set(names.values()))
+    if strange and to_train:
+        raise DataError(f"label '{shown(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
+    translated = {split: rows.assign(label=rename_labels(rows["label"], names)) for split, rows in splits.items()}
+    return LabeledSplits(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)
+
+
+def _inspect_table(
+    path: Path, settings: ReadingSettings, to_train: bool = True
+) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
+    """Return the report of a file, and its usable rows or the reason why there are none."""
+    file, table = path.name, read_table(path, **settings)
+    columns, layout, rows, problem = describe(table.frame), None, None, None
+    findings, decisions, classes = list(table.findings), list(table.decisions), dict[str, int]()
+    try:
+        names = read_label_names(path.parent)
+        layout = _find_layout(table, columns, settings, _are_several(names), file)
+        of_columns, found = describe_columns(table.frame, columns, layout, settings.get("label", ""))
+        decisions += of_columns
+        findings += found
+        rows, found = clean_rows(table.frame, layout, file=file)
+        findings += [*found, *examine_rows(rows, to_train=to_train, column=layout.label)]
+        refuse_findings(findings, file)
+        if table.delimiter and not settings.get("quoting"):
+            refuse_quoted(rows["label"], file)
+        if names and layout is not TAGGED and distinct_labels(rows["label"]) <= set(names.names):
+            rows = rows.assign(label=rename_labels(rows["label"], names.names))
+        classes = _count_classes(rows["label"], names)
+    except SentiscopeError as error:
+        problem, rows = error, None
+    decisions += describe_rows(findings, len(table.frame) if rows is None else len(rows), len(table.frame))
+    report = FileReport(
+        file=file,
+        kind=table.kind,
+        encoding=table.encoding,
+        delimiter=NAMES.get(table.delimiter, table.delimiter) if table.delimiter else "",
+        quoted=table.quoted,
+        header=table.header,
+        rows=len(table.frame),
+        columns=tuple(columns),
+        text=layout.text if layout else "",
+        label=layout.label if layout else "",
+        task=layout.task if layout else "single",
+        classes=classes,
+        preview=_show_preview(table),
+        findings=tuple(findings),
+        problem=str(problem or ""),
+        pair=layout.pair if layout else "",
+        decisions=tuple(decisions),
+        sheets=table.sheets,
+        sheet=table.sheet,
+    )
+    return report, rows, problem
+
+
+def _find_layout(
+    table: RawTable,
+    columns: Sequence[Column],
+    settings: ReadingSettings,
+    several: bool,
+    file: str,
+    first: Layout | None = None,
+) -> Layout:
+    """Choose the columns of a table, and find how its labels are written.
+
+    Args:
+        table: The table.
+        columns: Its columns (`describe`).
+        settings: How a person wants it read.
+        several: Texts have several labels.
+        file: Name for messages.
+        first: The layout of train, whose sign between labels holds where another split has fewer of them.
+    """
+    if table.kind == conll.KIND:
+        return TAGGED
+    text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
+    with refusing(table, file):
+        layout = choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
+        layout = find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
+    if first and first.form == "separated" and layout.form in ("one", "separated"):
+        return dataclasses.replace(layout, form="separated", mark=first.mark)
+    return layout
+
+
+def _lacks_labels(table: RawTable, layout: Layout) -> bool:
+    """Return whether a table has the text column of a layout and no label column of any name."""
+    names = set(map(str, table.frame.columns))
+    return (
+        table.header and layout.text in names and not names & set(layout.labels) and not any(map(is_label_name, names))
+    )
+
+
+def _are_several(names: LabelNames | None) -> bool:
+    return names is not None and names.task == "multi"
+
+
+def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:
+    """Count the rows of each class; in the order of `labels.json` where it names them all, else sorted."""
+    counts = labels.explode().value_counts()
+    order = [name for name in known.names.values() if name in counts.index] if known else []
+    return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sorted_names(labels))}
+
+
+def _show_preview(table: RawTable) -> list[dict[str, str]]:
+    """Return the first rows as text; the tags of words have blanks between."""
+    head = table.frame.head(PREVIEW_ROWS)
+    if table.kind == conll.KIND:
+        head = head.assign(label=head["label"].map(" ".join))
+    cells = head.apply(as_words).fillna("").map(lambda cell: cell[:PREVIEW_CHARACTERS])
+    return [dict(zip(map(str, head.columns), row, strict=True)) for row in cells.to_numpy()]

@@ -1,0 +1,306 @@
+"""Label cells to classes: how the labels of a text are written, which words they are, and what the words are called.
+
+Several labels stand in one cell, as a list (`["calm", "joy"]`, also as words) or with a sign between them
+(`calm;joy`), or in a 0/1 column for each label: `y_calm`, `y_joy`, or any columns that a person names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data import limits
+from core.data.cells import as_word, as_words, clean_label
+from core.data.columns import BITS, PREFIX, Layout
+from core.data.config import ONE_LABEL
+from core.data.findings import Finding, plural
+from core.data.table import Task
+from core.exceptions import DataError
+
+WITHHELD = "-1"
+"""What benchmark files write where a label is withheld; in a person's own file it may be a class."""
+MARKS = (";", "|", ",", " ")
+"""Signs that may stand between labels, the surest first."""
+_NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
+"""Words that make another class of the word behind them: `not good` is one label, also beside `not` and `good`."""
+WHOLE_NUMBER = re.compile(r"\d{1,300}")
+"""Not `str.isdigit`, which takes `²` for one; and no more digits than Python turns into a number."""
+_LIST = re.compile(r"\[.*\]", re.DOTALL)
+_OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
+_CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
+"""Keys of an object in a label cell that hold its labels."""
+
+
+def find_form(
+    frame: pd.DataFrame, layout: Layout, separator: str = "", *, several: bool = False, file: str = ""
+) -> Layout:
+    """Find how the labels of a table are written, and return its columns with that.
+
+    Args:
+        frame: The raw table.
+        layout: Its columns, as `columns.choose_columns` gives them.
+        separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
+        several: Texts have several labels, whatever this table looks like.
+        file: Name for messages.
+
+    Raises:
+        DataError: the cells hold objects that are no labels.
+    """
+    if layout.form == "columns":
+        return layout
+    cells = _take_distinct(frame[layout.label].dropna())
+    for found in map(_as_object, cells):
+        if found is not None and _read_choices(found) is None:
+            seen = ", ".join(map(str, found))
+            message = f"the cells hold objects, not labels (their keys: {seen:.80})"
+            raise DataError(message, file=file, field=layout.label)
+    lists = _are_lists(cells)
+    if lists and not separator and not several and all(len(_unpack_list(cell)) == 1 for cell in cells):
+        return dataclasses.replace(layout, listed=True)
+    if separator == ONE_LABEL:
+        return layout
+    if lists:
+        return dataclasses.replace(layout, form="list")
+    mark = separator or _find_mark(sorted({clean_label(word) for word in as_words(cells)} - {""}))
+    return dataclasses.replace(layout, form="separated", mark=mark) if mark or several else layout
+
+
+def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
+    """Return the label of each row as a word, or its labels as a sorted tuple of words; and what was found.
+
+    They are missing where the row does not say. An empty list, or 0 in every column, says that no label applies; an
+    empty cell says nothing. The tags of words stay as they are.
+
+    Raises:
+        DataError: a 0/1 column holds something else, or a list holds several labels and those of the table that the
+            layout was found on held one each; the message names row and column.
+    """
+    if layout.form == "tags":
+        return frame[layout.label], []
+    if layout.form == "columns":
+        names = label_columns(layout)
+        bits = pd.DataFrame({name: _read_bits(frame[column], file) for name, column in names.items()})
+        rows: list[Any] = [tuple(name for name, bit in zip(names, row, strict=True) if bit) for row in bits.to_numpy()]
+        return pd.Series(rows, index=frame.index, dtype=object).where(bits.notna().all(axis=1)), []
+    cells = frame[layout.label]
+    if layout.form == "one" and not layout.listed:
+        return _clean_words(as_words(cells))
+    parts = [None if _is_missing(cell) else _divide_cell(cell, layout) for cell in cells]
+    if layout.form != "one":
+        words = [None if part is None else _distinct_words(part) for part in parts]
+        return pd.Series(words, index=frame.index, dtype=object), []
+    if wrong := next((row for row, part in enumerate(parts, 1) if part and len(part) > 1), 0):
+        message = "the cell has several labels and the others one; data.separator=, reads all as lists"
+        raise DataError(message, file=file, row=wrong, field=layout.label)
+    firsts = [part[0] if part else None for part in parts]
+    return _clean_words(as_words(pd.Series(firsts, index=frame.index, dtype=object)))
+
+
+def label_columns(layout: Layout) -> dict[str, str]:
+    """Return label → its 0/1 column; `y_` at the beginning of every name is no part of the labels."""
+    prefixed = all(name.startswith(PREFIX) for name in layout.labels)
+    return {name.removeprefix(PREFIX) if prefixed else name: name for name in layout.labels}
+
+
+@dataclass(frozen=True)
+class LabelNames:
+    """What the `labels.json` of a folder says."""
+
+    names: dict[str, str]
+    """Label value → class name, in class order."""
+    task: Task
+
+
+def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
+    """Read class names by label value from the `labels.json` of a folder; return None if there is none.
+
+    Raises:
+        DataError: if it cannot be understood.
+    """
+    path = folder / file
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(limits.read_bytes(path).decode("utf-8"))
+        names = {str(value): str(name) for value, name in content["classes"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
+    task = content.get("type", "single")
+    if task not in ("single", "multi"):
+        raise DataError(f"type {task!r}: single or multi (several labels per text)", file=str(path))
+    return LabelNames(names, task)
+
+
+def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
+    """Return rows with `label` as int64 position in `classes`; of tokens a tuple of them in the order of the words.
+
+    Raises:
+        DataError: for a label that is no class.
+    """
+    positions = {name: number for number, name in enumerate(classes)}
+    strange = sorted(distinct_labels(rows["label"]) - set(classes))
+    if strange:
+        raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
+    if is_several(rows["label"]):
+        arranged = tuple if task == "tokens" else sorted
+        numbers = [tuple(arranged(positions[word] for word in each)) for each in rows["label"]]
+        return rows.assign(label=pd.Series(numbers, index=rows.index, dtype=object))
+    return rows.assign(label=rows["label"].map(positions).astype("int64"))
+
+
+def is_several(labels: pd.Series) -> bool:
+    """Return whether cleaned labels are tuples."""
+    return bool(len(labels)) and isinstance(labels.iloc[0], tuple)
+
+
+def distinct_labels(labels: pd.Series) -> set[str]:
+    """Return the distinct labels of cleaned rows, one or several a row, or the tags of its words."""
+    return set(labels.explode().dropna().unique())
+
+
+def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
+    """Replace label names by those in `names`; a row has one or several."""
+    if is_several(labels):
+        return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))
+    return labels.map(lambda word: names.get(word, word)).astype("str")
+
+
+def sorted_names(labels: pd.Series) -> tuple[str, ...]:
+    """Sort distinct labels as a person would: numbers by value, words by alphabet, `item 2` before `item 10`."""
+    return tuple(sorted(distinct_labels(labels), key=natural))
+
+
+def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
+    """Return a key that sorts numbers by size, then words with the numbers in them by size; the text breaks ties."""
+    with contextlib.suppress(ValueError):
+        if not math.isnan(number := float(word)):
+            return 0, number, [], word
+    parts = re.split(r"(\d{1,300})", word.casefold())
+    return 1, 0.0, [(0, int(part)) if WHOLE_NUMBER.fullmatch(part) else (1, part) for part in parts], word
+
+
+def _clean_words(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    """Clean words of labels (`clean_label`); return them, and how many spellings became one."""
+    seen = {word: clean_label(word) for word in labels.dropna().unique()}
+    spellings: dict[str, list[str]] = {}
+    for word, label in seen.items():
+        spellings.setdefault(label, []).append(word)
+    findings = []
+    if signs := sorted(word.strip() for word in spellings.get("", []) if word.strip()):
+        cells = int(labels.isin(spellings[""]).sum())
+        message = f"{plural(cells, 'cell')} of {', '.join(signs)} read as no label"
+        findings.append(Finding("missing-signs", "warning", cells, message))
+    several = [each for label, each in spellings.items() if label and len({word.strip() for word in each}) > 1]
+    if several:
+        ways, example = sum(map(len, several)), " = ".join(map(ascii, several[0][:3]))
+        message = f"{ways} ways of writing became {plural(len(several), 'label')}, such as {example}"
+        findings.append(Finding("labels-merged", "warning", ways, message))
+    return labels.map(seen, na_action="ignore").astype("str"), findings
+
+
+def _read_bits(values: pd.Series, file: str) -> pd.Series:
+    words = as_words(values).str.strip().str.lower()
+    strange = words.notna() & (words != "") & ~words.isin(list(BITS))
+    if strange.any():
+        row = int(strange.to_numpy().argmax())
+        raise DataError(f"'{words.iloc[row]}' is neither 0 nor 1", file=file, row=row + 1, field=str(values.name))
+    return words.map(BITS).astype(object)
+
+
+def _are_lists(cells: pd.Series) -> bool:
+    if not len(cells):
+        return False
+    if not pd.api.types.is_scalar(cells.iloc[0]) or any(_as_object(cell) is not None for cell in cells):
+        return True
+    return bool(as_words(cells).map(lambda word: _LIST.fullmatch(word.strip()) is not None).all())
+
+
+def _as_object(cell: Any) -> dict[str, Any] | None:
+    """Return an object, also of one in words, which is empty if it cannot be parsed; None: the cell is none."""
+    if isinstance(cell, dict):
+        return cell
+    if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
+        return None
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _read_choices(found: dict[str, Any]) -> list[Any] | None:
+    """Return the labels in an object such as `{"choices": ["calm", "joy"]}`; None: it has none."""
+    value = next((found[key] for key in _CHOICES if isinstance(found.get(key), (list, str, int))), None)
+    return value if value is None or isinstance(value, list) else [value]
+
+
+def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
+    """Return the labels of a cell as they are written."""
+    if layout.form != "separated":
+        return _unpack_list(cell)
+    return str(cell).split(layout.mark) if layout.mark else [cell]
+
+
+def _unpack_list(cell: Any) -> list[Any]:
+    """Return the parts of a list, or of one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
+    if isinstance(cell, (list, tuple, np.ndarray)):
+        return list(cell)
+    if (found := _as_object(cell)) is not None:
+        return _read_choices(found) or []
+    text = str(cell).strip()
+    if not text.startswith("["):
+        return [text]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # words without quotes, or brackets without end
+        inside = text.removeprefix("[").removesuffix("]")
+        parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
+        return [part.strip().strip("'\"") for part in parts]
+
+
+def _is_missing(cell: Any) -> bool:
+    return pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
+
+
+def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
+    """Return distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
+    if not parts:
+        return ()
+    words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}
+    return tuple(sorted(words - {""})) or None
+
+
+def _take_distinct(cells: pd.Series) -> pd.Series:
+    """Return the distinct cells of a column, or all of them where they are lists."""
+    try:
+        return pd.Series(cells.unique(), dtype=cells.dtype)
+    except TypeError:
+        return cells
+
+
+def _find_mark(labels: Sequence[str]) -> str:
+    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none.
+
+    A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
+    """
+    for mark in MARKS:
+        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
+        several = sum(len(part) > 1 for part in parts)
+        single = {next(iter(part)) for part in parts if len(part) == 1}
+        atoms: set[str] = set().union(*parts) if parts else set()
+        if mark == " " and any(atom.casefold() in _NEGATIONS for atom in atoms):
+            continue
+        met = several > 1 or any(len(part) > 1 and part & single for part in parts)
+        sure = met and mark in MARKS[:2] and len(atoms) <= len(labels) + 1
+        if sure or (several > 1 and len(atoms) < len(labels) and len(atoms & single) >= 0.9 * len(atoms)):
+            return mark
+    return ""

@@ -1,0 +1,251 @@
+"""Chosen columns to labelled rows: what is left out, what is repaired, and what is refused, each with its count."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.data.cells import MISSING, as_words
+from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
+from core.data.decode import without_surrogates
+from core.data.findings import Finding, plural, shown
+from core.data.labels import WHOLE_NUMBER, distinct_labels, is_several, label_columns, read_labels
+from core.exceptions import DataError
+from core.numbers import count
+from core.text.pair import joined, parted, unsigned
+
+MOST_CLASSES = 200
+"""Distinct label words beyond which a column is not taken for classes."""
+LONG_TEXT = 10_000
+"""Characters from which a text is called over-long."""
+LEAST_PER_CLASS = 3
+"""Two classes need at least this many rows: one for each split."""
+FEW_PER_CLASS = 10
+"""A class with fewer rows is warned about."""
+SMALL = 100
+"""A table with fewer rows is warned about."""
+
+_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPED_SHARE = 0.01
+_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
+_CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
+"""Columns of these names hold classes also where they are more than fifty numbers."""
+
+
+def clean_rows(
+    frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Return the rows with a usable text and label, with a fresh index, and what was found.
+
+    They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
+    several, a tuple of them) and the others of the table.
+
+    Args:
+        frame: The raw table.
+        layout: Its columns of texts and labels.
+        file: Name for messages.
+        withheld: A label that means none.
+
+    Raises:
+        DataError: if a 0/1 column holds something else, or a pair has no second text.
+    """
+    texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
+    texts = texts.mask(texts.isin(MISSING - {"NULL"}))
+    usable, left_out = _find_usable(texts, labels, withheld)
+    if layout.pair:
+        texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
+    taken = {*layout.taken, "text", "label"}
+    if layout.task == "multi":
+        taken.update(find_bits(frame, [name for name in map(str, frame.columns) if name.startswith(PREFIX)]))
+    others = frame.drop(columns=[name for name in frame.columns if name in taken])
+    kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
+    kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
+    if not layout.pair:
+        kept["text"] = kept["text"].map(unsigned)
+    repaired = list[Finding]()
+    if layout.task != "tokens":
+        kept["text"], repaired = _resolve_escaped(kept["text"])
+    return kept, [
+        *of_labels,
+        *left_out,
+        *_describe_pairs(layout, kept),
+        *repaired,
+        *_describe_labels(frame, layout, kept["label"]),
+    ]
+
+
+def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return what is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included.
+
+    Args:
+        rows: As `clean_rows` gives them.
+        to_train: Whether there must be enough rows of two classes.
+        column: Name of the label column, which may say that many numbers are classes.
+    """
+    found, repeated = list[Finding](), rows[rows["text"].duplicated(keep=False)]
+    if again := len(repeated) - repeated["text"].nunique():
+        message = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
+        found.append(Finding("duplicate", "note", again, message))
+    if conflicts := int((repeated.groupby("text")["label"].nunique() > 1).sum()):
+        more = "different labels" if is_several(rows["label"]) else "more than one label"
+        message = f"{plural(conflicts, 'text')} with {more} (kept)"
+        found.append(Finding("conflict", "warning", conflicts, message))
+    if long := int((rows["text"].str.len() > LONG_TEXT).sum()):
+        message = f"{plural(long, 'text')} of more than {count(LONG_TEXT)} characters (cut at text.max_length tokens)"
+        found.append(Finding("long", "warning", long, message))
+    return [*found, *examine_classes(rows, to_train=to_train, column=column)]
+
+
+def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return whether cleaned rows are enough to train or evaluate on: refusals and warnings about classes only."""
+    counts = rows["label"].explode().value_counts()
+    if not len(rows):
+        return [Finding("empty", "refused", 0, "no row has both a text and a label")]
+    if to_train and len(counts) == 1:
+        message = f"every row has the label '{shown(counts.index[0])}'; a classifier needs at least two classes"
+        return [Finding("single-class", "refused", 1, message)]
+    if to_train and not len(counts):
+        return [Finding("single-class", "refused", 0, "no row has any label")]
+    if too_many := _find_too_many(counts, len(rows), column):
+        return [too_many]
+    return _find_scarce(counts, len(rows)) if to_train else []
+
+
+def refuse_findings(findings: Sequence[Finding], file: str) -> None:
+    """Raise the first refusal among the findings.
+
+    Raises:
+        DataError: with its message.
+    """
+    for finding in findings:
+        if finding.level == "refused":
+            raise DataError(finding.message, file=file)
+
+
+def refuse_quoted(labels: pd.Series, file: str) -> None:
+    """Refuse labels that keep a quote of a delimited file, since its quoting was not understood.
+
+    Raises:
+        DataError: a label begins or ends with a quote that has no partner inside, or stands in quotes.
+    """
+    for word in sorted(distinct_labels(labels)):
+        ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
+        if ends and (word.count('"') % 2 or (len(word) > 1 and _QUOTES.get(word[0]) == word[-1]) or '\\"' in word):
+            raise DataError(
+                f"the label {shown(word)} begins or ends with a quote, so the file is quoted in a way that was not "
+                "understood; name it with data.quoting: double, backslash, single, curly or none",
+                file=file,
+            )
+
+
+def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
+    """Return which rows stay, and how many go for which reason; a row counts for its first reason only."""
+    lost = (
+        ("missing-text", texts.isna(), "without a text"),
+        ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
+        ("missing-label", labels.isna() | (labels == ""), "without a label"),
+        ("unlabelled", (labels == withheld) & (withheld != ""), f"with the label {withheld} (withheld)"),
+    )
+    usable = pd.Series(True, index=texts.index)
+    findings = []
+    for kind, rows, phrase in lost:
+        if number := int((rows & usable).sum()):
+            findings.append(Finding(kind, "warning", number, f"{plural(number, 'row')} {phrase} left out"))
+        usable &= ~rows
+    return usable, findings
+
+
+def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
+    """Join both texts of each usable row."""
+    lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
+    if lost.any():
+        message = "the second text is missing; write one, or leave the row out of the file"
+        raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
+    pairs = zip(texts, seconds, usable, strict=True)
+    whole = [joined(first, second) if both else None for first, second, both in pairs]
+    return pd.Series(whole, index=texts.index, dtype="str")
+
+
+def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    r"""Resolve literal \uXXXX in a noticeable share of the texts, which is an export fault; a rare one is content."""
+    number = int(texts.str.contains(_ESCAPE, regex=True).sum())
+    if number <= max(1, _ESCAPED_SHARE * len(texts)):
+        return texts, []
+    message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
+    return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
+
+
+def _resolve_escapes(text: str) -> str:
+    """Resolve the escapes of a text; of a pair in each, as what is resolved may be the sign that stands between."""
+    parts = [
+        without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
+        for part in parted(text) or [text]
+    ]
+    return joined(*parts) if len(parts) == 2 else unsigned(parts[0])
+
+
+def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
+    """Return that each row has two texts, and how to read the first alone."""
+    if not layout.pair:
+        return []
+    columns = f"'{shown(layout.text)}' and '{shown(layout.pair)}'"
+    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
+    return [Finding("pairs", "note", len(rows), message)]
+
+
+def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
+    """Return how several labels are written and how many there are, or 0/1 columns that might have been meant."""
+    if layout.task == "single":
+        bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
+        message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
+        return [Finding("indicator-columns", "note", len(bits), message + ",".join(bits[:8]))] if len(bits) > 1 else []
+    if layout.task != "multi" or not len(labels):
+        return []
+    mark = {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(layout.mark, f"'{layout.mark}'")
+    written = {
+        "list": f"as lists in '{layout.label}'",
+        "separated": f"in '{layout.label}', separated by {mark}",
+        "columns": f"in {len(label_columns(layout))} columns of 0 and 1",
+    }[layout.form]
+    sizes = labels.map(len)
+    many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
+    message = (
+        f"several labels per text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
+    )
+    message += f", {count(none)} with none" if none else ""
+    hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
+    return [Finding("several-labels", "note", many, message + hint)]
+
+
+def _find_too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
+    numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
+    classes = column.strip().casefold() in _CLASS_NAMES and all(WHOLE_NUMBER.fullmatch(name) for name in counts.index)
+    most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
+    if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
+        return None
+    what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
+    message = f"the label column has {count(len(counts))} different {what}; name another one with data.label"
+    return Finding("too-many-classes", "refused", len(counts), message)
+
+
+def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
+    if int((counts >= LEAST_PER_CLASS).sum()) < 2:
+        message = (
+            f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "
+            "training, validation and test each need some"
+        )
+        return [Finding("tiny", "refused", rows, message)]
+    found = []
+    if few := [f"{shown(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]:
+        message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
+        found.append(Finding("small-class", "warning", len(few), message))
+    if rows < SMALL:
+        found.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
+    folded = {" ".join(unicodedata.normalize("NFKC", name).casefold().split()) for name in counts.index}
+    if alike := len(counts) - len(folded):
+        message = f"{plural(alike, 'label')} differing from another only in upper or lower case, width or spacing"
+        found.append(Finding("case", "warning", alike, message))
+    return found
