@@ -10,7 +10,7 @@ import dataclasses
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -273,26 +273,31 @@ def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
 def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
     """Rows of cells as columns of these types; what is no text there becomes one."""
     place, taken, rows = schema.get_field_index(text), 0, iter(rows)
-    shapes: list[Callable[[Any], Any]] = [_word if pa.types.is_string(each.type) else _same for each in schema]
     while block := list(islice(rows, AT_ONCE)):
-        for number, row in enumerate(block, taken + 1):
-            if row[place] is None:
-                raise DataError("the text is missing", file=file, row=number, field=text)
+        columns = list(zip(*block, strict=True))
+        if None in columns[place]:
+            row = taken + columns[place].index(None) + 1
+            raise DataError("the text is missing", file=file, row=row, field=text)
         taken += len(block)
         limits.check_shape(taken, len(schema), file=file)
-        columns = zip(shapes, zip(*block, strict=True), schema.types, strict=True)
-        cells = [pa.array(map(shape, column), kind) for shape, column, kind in columns]
+        cells = list(map(_cells, columns, schema.types))
         yield pa.RecordBatch.from_arrays(cells, schema=schema)
+
+
+def _cells(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return a column of this type; of words also what is no word yet."""
+    try:
+        return pa.array(column, kind)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        if not pa.types.is_string(kind):
+            raise
+        return pa.array(map(_word, column), kind)
 
 
 def _word(cell: Any) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict)) else as_word(cell)
-
-
-def _same(cell: Any) -> Any:
-    return cell
 
 
 def _worded(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:

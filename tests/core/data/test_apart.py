@@ -11,6 +11,7 @@ from core.data import apart, limits
 from core.data.config import DataConfig
 from core.data.labeled_files import read_file, read_folder
 from core.exceptions import ConfigError, DataError, NotAvailable
+from tests.support.shapes_of_tools import zip_of
 
 AS_FOUND = DataConfig().reading()
 
@@ -78,6 +79,68 @@ def test_memory_ends_with_a_sentence_and_the_next_file_is_read(monkeypatch, tmp_
     monkeypatch.delenv(limits.VARIABLE)
     path.write_text("text,label\n" + "good,1\nbad,0\n" * 20)
     assert apart.inspect_file(path, AS_FOUND).rows == 40
+
+
+def write_class_folders(path, size):
+    text = "a tram came late\n" * (size // 34)
+    for label in ("good", "bad"):
+        (path / label).mkdir(parents=True)
+        (path / label / "1.txt").write_text(text)
+
+
+def write_class_files(path, size):
+    path.mkdir()
+    for label in ("good", "bad"):
+        (path / f"{label}.txt").write_text("a tram came late\n" * (size // 34))
+
+
+def write_zipped_folders(path, size):
+    text = "a tram came late\n" * (size // 34)
+    path.write_bytes(zip_of({f"{label}/1.txt": text for label in ("good", "bad")}))
+
+
+def write_class_keys(path, size):
+    path.write_text(json.dumps({label: ["a tram came late"] * (size // 40) for label in ("good", "bad")}))
+
+
+def write_tasks(path, size):
+    result = {"type": "choices", "value": {"choices": ["good"]}}
+    task = {"data": {"text": "a tram came late"}, "annotations": [{"result": [result]}]}
+    path.write_text(json.dumps([task] * (size // len(json.dumps(task)))))
+
+
+SHAPES = {
+    "folders": write_class_folders,
+    "files": write_class_files,
+    "a.zip": write_zipped_folders,
+    "keys.json": write_class_keys,
+    "studio.json": write_tasks,
+}
+
+
+def read(path):
+    return apart.read_folder(path, AS_FOUND) if path.is_dir() else apart.read_file(path, AS_FOUND)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_memory_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
+    SHAPES[name](tmp_path / name, 3_000_000)
+    monkeypatch.setenv(limits.VARIABLE, "memory=3,characters=10000000")
+    with pytest.raises(DataError, match=f"^{name}: it takes too much memory to read; at most 3 MB of memory"):
+        read(tmp_path / name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["files", "a.zip", "keys.json", "studio.json"])
+def test_time_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
+    if name == "a.zip":
+        path = tmp_path / name
+        path.write_bytes(zip_of({f"{'ab'[n % 2]}/{n}.txt": f"tram number {n}" for n in range(40_000)}))
+    else:
+        SHAPES[name](tmp_path / name, 30_000_000)
+    monkeypatch.setenv(limits.VARIABLE, "seconds=1,memory=8000")
+    with pytest.raises(DataError, match=f"^{name}: it takes too long to read; at most 1 seconds"):
+        read(tmp_path / name)
 
 
 @pytest.mark.slow
