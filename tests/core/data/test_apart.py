@@ -6,12 +6,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shapes_of_tools import zip_of
 
 from core.data import apart, limits
 from core.data.config import DataConfig
 from core.data.labeled_files import read_file, read_folder
 from core.exceptions import ConfigError, DataError, NotAvailable
-from tests.support.shapes_of_tools import zip_of
 
 AS_FOUND = DataConfig().reading()
 
@@ -118,16 +118,12 @@ SHAPES = {
 }
 
 
-def read(path):
-    return apart.read_folder(path, AS_FOUND) if path.is_dir() else apart.read_file(path, AS_FOUND)
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_memory_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
     SHAPES[name](tmp_path / name, 3_000_000)
     monkeypatch.setenv(limits.VARIABLE, "memory=3,characters=10000000")
     with pytest.raises(DataError, match=f"^{name}: it takes too much memory to read; at most 3 MB of memory"):
-        read(tmp_path / name)
+        apart.read_labeled(tmp_path / name, AS_FOUND)
 
 
 @pytest.mark.slow
@@ -140,7 +136,7 @@ def test_time_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
         SHAPES[name](tmp_path / name, 30_000_000)
     monkeypatch.setenv(limits.VARIABLE, "seconds=1,memory=8000")
     with pytest.raises(DataError, match=f"^{name}: it takes too long to read; at most 1 seconds"):
-        read(tmp_path / name)
+        apart.read_labeled(tmp_path / name, AS_FOUND)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shapes_of_tools import zip_of
 
 from core.data import apart, archives, limits
 from core.data.config import DataConfig
@@ -20,7 +21,6 @@ from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
 from core.data.parquet import read_parquet
 from core.exceptions import DataError, InputError
-from tests.support.shapes_of_tools import zip_of
 
 SHEET = "xl/worksheets/sheet1.xml"
 ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]

@@ -6,15 +6,7 @@ import re
 
 import openpyxl
 import pytest
-
-from core.data import apart, limits
-from core.data.check import check
-from core.data.config import DataConfig
-from core.data.labeled_files import inspect_file, read_file, read_folder
-from core.data.load import load
-from core.data.stream import stream_rows
-from core.exceptions import DataError
-from tests.support.shapes_of_tools import (
+from shapes_of_tools import (
     FOLDERS,
     ROWS,
     SHAPES,
@@ -28,6 +20,14 @@ from tests.support.shapes_of_tools import (
     zip_of,
     zipped,
 )
+
+from core.data import apart, limits
+from core.data.check import check
+from core.data.config import DataConfig
+from core.data.labeled_files import inspect_file, read_file, read_folder
+from core.data.load import load
+from core.data.stream import stream_rows
+from core.exceptions import DataError
 
 OF_ALL = {"small", "small-class", "duplicate", "several-labels"}
 """Findings that say nothing of a shape."""
