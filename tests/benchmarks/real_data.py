@@ -1,4 +1,4 @@
-"""The table of public data sets in README.md here: trains what `real_data.csv` lacks, keeps and prints what is measured.
+"""The table of public data sets in README.md here: trains what `real_data.csv` lacks, keeps and prints what it found.
 
     export SENTISCOPE_DATA=...  # a folder with the sets
     python tests/benchmarks/real_data.py [--sets twitter_financial,tweeteval_emotion] [--models strong] [--print]
