@@ -1,4 +1,4 @@
-"""README's table of one pretrained encoder: trains what is missing, then prints both tables.
+"""The tables of one pretrained encoder in README.md here: trains what is missing, then prints both.
 
     export SENTISCOPE_DATA=...       # a folder with the sets
     export SENTISCOPE_BACKBONES=...  # a folder that has all-MiniLM-L6-v2 as `minilm`
@@ -84,7 +84,7 @@ def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
 
 
 def table(store: RunStore, data: str) -> None:
-    """One set, as README has it."""
+    """One set, as README.md here has it."""
     title, apart = SETS[data][0], differences(store, data)
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
     rows = len(read_answers(store, records[WORDS], "test"))

@@ -1,4 +1,4 @@
-"""The table of README on public data sets: trains what `real_data.csv` lacks, keeps what is measured, prints the table.
+"""The table of public data sets in README.md here: trains what `real_data.csv` lacks, keeps and prints what it found.
 
     export SENTISCOPE_DATA=...  # a folder with the sets
     python tests/benchmarks/real_data.py [--sets twitter_financial,tweeteval_emotion] [--models strong] [--print]
@@ -248,7 +248,7 @@ def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> d
 
 
 def show(rows: Rows) -> None:
-    """As it stands in README: complete sets only."""
+    """As it stands in README.md here: complete sets only."""
     done = [key for key in SETS if all((key, model) in rows.keys() | FOREIGN for model in MODELS)]
     if not done:
         sys.exit("no set is complete")

@@ -50,7 +50,7 @@ def test_uploads_are_limited_in_size(tmp_path, monkeypatch):
 
 
 def test_the_readme_names_every_limit_with_its_number():
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "dashboard" / "README.md").read_text(encoding="utf-8")
     for quota in quotas.ALL:
         (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{quota.variable}`" in line)
         assert count(quota.default) in row
