@@ -83,7 +83,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
         decoded = _named(data, encoding, file)
     else:
         decoded = _certain(data) or (_guessed(data, guess) if guess else _legacy(data, file))
-    text = decoded.text.removeprefix("\ufeff")
+    text = decoded.text.removeprefix("\ufeff").replace("\n\ufeff", "\n")  # files were joined, each with its mark
     _refuse_binary(text, file)
     return dataclasses.replace(decoded, text=text, nuls=nuls)
 

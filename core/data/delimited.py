@@ -11,7 +11,7 @@ from typing import get_args
 
 from core.data import limits
 from core.data.config import QuotingKind
-from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_usual
+from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_usual, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -116,7 +116,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below
-    data = [row for row in kept if not _repeats(row, head)] if head.named else kept
+    data = [row for row in kept if not repeats_header(row, head)] if head.named else kept
     return Parsed(
         head.columns,
         data,
@@ -142,7 +142,7 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
         next(lines, "")
     rows = _bounded(_rows(lines, like.delimiter, like.quoting), file)
     for number, row in enumerate(rows, 1 - like.head.begin):
-        if number < 1 or _repeats(row, like.head):
+        if number < 1 or repeats_header(row, like.head):
             continue
         if len(row) != len(like.columns):
             raise DataError(
@@ -152,11 +152,6 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
                 row=number,
             )
         yield row
-
-
-def _repeats(row: list[str], head: TableHead) -> bool:
-    """Return whether a row repeats the header, as where files were joined."""
-    return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
 def _spoken(delimiter: str) -> str:

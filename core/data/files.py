@@ -26,7 +26,7 @@ from core.data.json_table import KNOWN_NAMES, read_json
 from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_classes, parquet_frame, with_class_names
 from core.data.reading_decisions import describe_encoding, describe_head, describe_sheet, describe_table, find_left_out
-from core.data.table_head import HEADER_ROWS, find_head
+from core.data.table_head import HEADER_ROWS, find_head, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -201,14 +201,15 @@ def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
     found = read_excel(data, file, sheet)
     words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
     head = find_head(words, len(words[0]), asked)
-    rows = found.rows[head.begin :]
+    below = found.rows[head.begin :]
+    rows = [row for row in below if not repeats_header(row, head)]
     with naming_sheets(found.sheets, found.name):
         lost = _lost_formulas(found.lost, head.columns, len(rows), file)
     return RawTable(
         _frame(rows, head.columns),
         "xlsx",
         header=head.named,
-        findings=(*found.findings, *find_left_out(head), *lost),
+        findings=(*found.findings, *find_left_out(head, len(below) - len(rows)), *lost),
         seen=f"the sheet '{shown(found.name)}'",
         sheets=found.sheets,
         sheet=found.name,

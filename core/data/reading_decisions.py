@@ -100,8 +100,8 @@ def describe_head(head: TableHead) -> ReadingDecision:
     )
 
 
-def find_left_out(head: TableHead) -> list[Finding]:
-    """Return which rows around the header were left out."""
+def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
+    """Return which rows around the header were left out, and how many below that repeat it."""
     found = []
     if head.titles:
         message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
@@ -109,6 +109,10 @@ def find_left_out(head: TableHead) -> list[Finding]:
     if head.further:
         message = f"{plural(head.further, 'further header row')} left out"
         found.append(Finding("header-rows", "warning", head.further, message))
+    if repeated:
+        again = "repeats" if repeated == 1 else "repeat"
+        message = f"{plural(repeated, 'row')} that {again} the header left out"
+        found.append(Finding("repeated-header", "warning", repeated, message))
     return found
 
 
@@ -195,11 +199,7 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
         found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
     if parsed.separator_line:
         found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
-    found += find_left_out(head)
-    if parsed.repeated:
-        again = "repeats" if parsed.repeated == 1 else "repeat"
-        message = f"{plural(parsed.repeated, 'row')} that {again} the header left out"
-        found.append(Finding("repeated-header", "warning", parsed.repeated, message))
+    found += find_left_out(head, parsed.repeated)
     if parsed.quoting.kind not in ("double", "none"):
         how = {"backslash": "quotes in quotes are escaped with a backslash", "single": "fields are in single quotes"}
         message = f"{how.get(parsed.quoting.kind, 'fields are in curly quotes')}; data.quoting chooses another quoting"

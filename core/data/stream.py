@@ -117,7 +117,7 @@ class _Decoded:
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
-        yield from (line.replace("\0", "") for line in text)
+        yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
 
     def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
         """Decode the lines of a file of two encodings."""

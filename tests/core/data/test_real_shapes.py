@@ -9,6 +9,7 @@ import pytest
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
+from core.data.stream import stream_rows
 from core.exceptions import DataError
 
 WORDS = ["the soup", "our guide", "this lamp", "that song", "her garden", "a bridge"]
@@ -157,3 +158,43 @@ def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
     file = read_file(write(tmp_path / "trees.txt", "\n".join(lines)))
     assert file.report.kind == "trees" and file.classes == ("0", "1", "2", "3", "4")
     assert file.rows["text"][3] == "A lovely ( soup3 )" and file.rows["label"][3] == "3"
+
+
+@pytest.mark.parametrize("first", ["good", ["good"]])
+def test_labels_of_which_some_are_lists_are_all_read_as_lists(tmp_path, first):
+    given = [first, ["good", "bad"], "bad"]
+    rows = [{"text": text, "label": given[n % 3]} for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
+    assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 20})
+
+
+def test_objects_in_lists_of_labels_are_read_by_their_name(tmp_path):
+    rows = [{"text": text, "label": [{"name": ("good", "bad")[n % 2]}]} for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
+    assert (report.task, report.classes) == ("single", {"bad": 15, "good": 15})
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_joined_files_with_byte_order_marks_and_headers_are_one_table(tmp_path, mark):
+    part = "\ufefftext,label\n" + "".join(f"{text},{n % 2}\n" for n, text in enumerate(texts(30)))
+    path = write(tmp_path / "a.csv", (part * 2).replace(",", mark))
+    assert inspect_file(path).classes == {"0": 30, "1": 30}
+    assert sum(batch.num_rows for batch in stream_rows(path).batches) == 60
+
+
+def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
+    book = openpyxl.Workbook()
+    for n, text in enumerate(texts(40)):
+        if n % 20 == 0:
+            book.active.append(["text", "label"])
+        book.active.append([text, ("good", "bad")[n % 2]])
+    book.save(tmp_path / "a.xlsx")
+    report = inspect_file(tmp_path / "a.xlsx")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert [each.count for each in report.findings if each.kind == "repeated-header"] == [1]
+
+
+def test_texts_that_each_hold_one_comma_are_not_taken_for_row_names(tmp_path):
+    rows = [f"{text}, really,{n % 2}" for n, text in enumerate(texts(30))]
+    with pytest.raises(DataError, match="the header has 2 fields and most rows 3; put texts that hold the delimiter"):
+        inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
