@@ -131,7 +131,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
     if not path.is_file():
         return None
     try:
-        content = json.loads(limits.read_bytes(path).decode("utf-8"))
+        content = json.loads(limits.read_bytes(path).decode("utf-8-sig"))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
