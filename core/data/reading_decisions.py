@@ -43,16 +43,30 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
         message = f"{plural(decoded.nuls, 'NUL byte')} dropped"
         findings.append(Finding("nul-bytes", "warning", decoded.nuls, message))
     places, run, meant = find_garbled(decoded.text)
+    if lost := decoded.text.count("\ufffd") - decoded.damaged:
+        message = f"{plural(lost, 'character')} were lost before the text came here and are \ufffd in it"
+        findings.append(Finding("lost-characters", "warning", lost, message))
     if places:
         message = (
             f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "
             f"({plural(places, 'place')}); save it again from its source as UTF-8"
         )
         findings.append(Finding("garbled", "warning", places, message))
-    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if not decoded.text.isascii())
+    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
     guessed = bool(decoded.others)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
+
+
+def _can_be(decoded: Decoded, encoding: str) -> bool:
+    """Return whether the bytes of a text in UTF-8 can be read in another encoding."""
+    if decoded.text.isascii() or decoded.encoding not in ("utf-8", "utf-8-sig"):
+        return False
+    try:
+        decoded.text.encode().decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
@@ -197,6 +211,12 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
         rows = ", ".join(map(str, parsed.ragged[:3]))
         message = f"{plural(len(parsed.ragged), 'row')} with too many or too few fields left out (first: row {rows})"
         found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
+    if parsed.joined:
+        message = (
+            f"a quote is out of place, and {plural(len(parsed.joined), 'row')} may hold the next one too (first: row "
+            f"{count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
+        )
+        found.append(Finding("joined-rows", "warning", len(parsed.joined), message))
     if parsed.separator_line:
         found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
     found += find_left_out(head, parsed.repeated)

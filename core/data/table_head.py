@@ -146,8 +146,8 @@ def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> li
     if not any(cell.strip() for each in regular for cell in each[len(cells) :]):
         return cells + [""] * missing
     firsts = [each[0].strip() for each in regular]
-    sentences = sum(first.count(" ") > _MOST_BLANKS for first in firsts) > len(firsts) // 2
-    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts) and not sentences:
+    cut = sum(first.count(" ") > _MOST_BLANKS or first.startswith('"') for first in firsts) > len(firsts) // 2
+    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts) and not cut:
         return [ROW_NAMES, *cells]
     return None
 
