@@ -234,7 +234,9 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
     if len(plain) == len(found) > 1 and not any(_order(name)[1:] < (len(_FIRST), 1) for name in plain):
         said = ", ".join(f"`{shown(str(name))}`" for name in plain[:4])
-        raise DataError(f"an archive of {count(len(plain))} text files ({said}); unpack it and give the folder", file=file)
+        raise DataError(
+            f"an archive of {count(len(plain))} text files ({said}); unpack it and give the folder", file=file
+        )
     return [member for member, _ in found]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from core.data import limits
-from core.data.cells import cell_of
+from core.data.cells import ERRORS, cell_of
 from core.data.decisions import naming_sheets
 from core.data.findings import Finding, plural, shown
 from core.exceptions import DataError
@@ -31,8 +31,6 @@ _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _LONGEST_MERGE = 200
 """Bytes of one such element."""
-ERRORS = ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!")
-"""What Excel shows where a formula has no value."""
 _DAMAGED = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -283,5 +281,5 @@ def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[
     if kind == "merged-cells":
         message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
         return [Finding(kind, "note", number, message)]
-    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel ({', '.join(ERRORS[:2])} …) count"
+    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel (#N/A, #NAME? …) count"
     return [Finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")]

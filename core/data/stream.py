@@ -20,11 +20,12 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
+from core.data.archives import GZIP, ZIP
 from core.data.cells import as_word, as_words, cell_of
 from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
-from core.data.files import TableSettings, read_table
+from core.data.files import FOREIGN, TableSettings, read_table
 from core.data.json_table import has_text, is_wrapper
 from core.data.parquet import parquet_batches
 from core.data.table_head import unique
@@ -154,7 +155,7 @@ class _Decoded:
 
 def _packed(head: bytes) -> bool:
     """No text: a workbook, or something foreign that `read_table` has a sentence for."""
-    return not head.strip() or head.startswith((b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"%PDF", b"\x80"))
+    return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
 
 
 def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:

@@ -180,7 +180,9 @@ def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):
 
 
 def test_a_file_for_each_class_in_an_archive_is_no_table(tmp_path):
-    texts = {name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")}
+    texts = {
+        name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")
+    }
     (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": text for name, text in texts.items()}))
     with pytest.raises(DataError, match=r"an archive of 2 text files \(`bad.txt`, `good.txt`\); unpack it"):
         read_file(tmp_path / "a.zip")

@@ -198,3 +198,52 @@ def test_texts_that_each_hold_one_comma_are_not_taken_for_row_names(tmp_path):
     rows = [f"{text}, really,{n % 2}" for n, text in enumerate(texts(30))]
     with pytest.raises(DataError, match="the header has 2 fields and most rows 3; put texts that hold the delimiter"):
         inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("bad", "b\u0430d"),
+        ("-1", "\u22121"),
+        ("+1", "1"),
+        ("01", "1"),
+        ("1e0", "1"),
+        ("\u0661", "1"),
+        ("\u2764", "\u2764\ufe0f"),
+    ],
+)
+def test_labels_that_a_reader_takes_for_the_same_are_warned_of(tmp_path, labels):
+    rows = [f"{text}\t{('other', *labels)[n % 3]}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.tsv", "\n".join(["text\tlabel", *rows])))
+    assert [each.count for each in report.findings if each.kind == "case"] == [1]
+
+
+@pytest.mark.parametrize("sign", ["#SPILL!", "#CALC!", "#BEZUG!", "#NV", "#ERROR!"])
+def test_errors_of_any_spreadsheet_program_are_no_labels(tmp_path, sign):
+    rows = [f"{text},{('good', 'bad', sign)[n % 3]}" for n, text in enumerate(texts(30))]
+    assert inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows]))).classes == {"bad": 10, "good": 10}
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (b"BZh91AY&SY\xff", "packed with bzip2; unpack it"),
+        (b"\xfd7zXZ\0\0\4", "packed with xz; unpack it"),
+        (b"PK\5\6" + bytes(18), "an archive with nothing in it"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1", "get the file with `git lfs pull`"),
+        (b"{\\rtf1\\ansi a,good\\par\nb,bad\\par\n}", "a document in RTF"),
+        (b"INSERT INTO r VALUES (1, 'a', 'good');\n" * 9, "a dump of SQL"),
+        (b"<reviews>\n<r label='good'>a, b</r>\n</reviews>\n", "an XML document"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_by_what_it_is(tmp_path, begin, said):
+    (tmp_path / "a.csv").write_bytes(begin)
+    for read in (inspect_file, stream_rows):
+        with pytest.raises(DataError, match=said):
+            read(tmp_path / "a.csv")
+
+
+def test_characters_that_were_lost_before_are_told(tmp_path):
+    rows = [f"{text} caf\ufffd,{n % 2}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+    assert [each.count for each in report.findings if each.kind == "lost-characters"] == [30]
