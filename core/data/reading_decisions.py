@@ -43,9 +43,6 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
         message = f"{plural(decoded.nuls, 'NUL byte')} dropped"
         findings.append(Finding("nul-bytes", "warning", decoded.nuls, message))
     places, run, meant = find_garbled(decoded.text)
-    if lost := decoded.text.count("\ufffd") - decoded.damaged:
-        message = f"{plural(lost, 'character')} were lost before the text came here and are \ufffd in it"
-        findings.append(Finding("lost-characters", "warning", lost, message))
     if places:
         message = (
             f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "

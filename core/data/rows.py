@@ -71,6 +71,7 @@ def clean_rows(
     repaired = list[Finding]()
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
+        repaired += _find_lost(kept["text"])
     return kept, [
         *of_labels,
         *left_out,
@@ -181,6 +182,13 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
 
 
+def _find_lost(texts: pd.Series) -> list[Finding]:
+    """Return how many texts hold the sign that stands for characters that could not be read."""
+    lost = int(texts.str.contains("\ufffd", regex=False).sum())
+    message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
+    return [Finding("lost-characters", "warning", lost, message)] if lost else []
+
+
 def _resolve_escapes(text: str) -> str:
     """Resolve the escapes of a text; of a pair in each, as what is resolved may be the sign that stands between."""
     parts = [
@@ -239,7 +247,7 @@ def _fold(label: str) -> str:
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     with contextlib.suppress(ValueError):
-        return seen if "_" in seen else str(float(seen))
+        return seen if "_" in seen or len(seen) > 15 else str(float(seen))
     return " ".join(seen.split())
 
 

@@ -247,3 +247,24 @@ def test_characters_that_were_lost_before_are_told(tmp_path):
     rows = [f"{text} caf\ufffd,{n % 2}" for n, text in enumerate(texts(30))]
     report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
     assert [each.count for each in report.findings if each.kind == "lost-characters"] == [30]
+
+
+def test_addresses_are_no_texts_where_another_column_has_words(tmp_path):
+    rows = [
+        f"https://example.org/{'page' * 20}/{n},{text},{('for', 'against')[n % 2]}" for n, text in enumerate(texts(30))
+    ]
+    path = write(tmp_path / "a.csv", "\n".join(["url,words,stance", *rows]))
+    assert inspect_file(path).text == stream_rows(path).text == "words"
+
+
+def test_bytes_that_are_no_utf8_in_a_column_of_parquet_are_told(tmp_path):
+    frame = pd.DataFrame({"text": [text.encode() + b" caf\xe9" for text in texts(30)], "label": [0, 1] * 15})
+    frame.to_parquet(tmp_path / "a.parquet")
+    report = inspect_file(tmp_path / "a.parquet")
+    assert [each.count for each in report.findings if each.kind == "lost-characters"] == [30]
+
+
+def test_long_numbers_are_told_apart_digit_by_digit(tmp_path):
+    rows = [f"{text},{2**62 + n % 2}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+    assert not [each for each in report.findings if each.kind == "case"]
