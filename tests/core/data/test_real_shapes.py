@@ -268,3 +268,19 @@ def test_long_numbers_are_told_apart_digit_by_digit(tmp_path):
     rows = [f"{text},{2**62 + n % 2}" for n, text in enumerate(texts(30))]
     report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
     assert not [each for each in report.findings if each.kind == "case"]
+
+
+def test_rows_that_a_filter_hides_are_told(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["text", "label"])
+    for n, text in enumerate(texts(40)):
+        book.active.append([text, ("good", "bad")[n % 2]])
+        book.active.row_dimensions[n + 2].hidden = n % 4 == 0
+    book.save(tmp_path / "a.xlsx")
+    report = inspect_file(tmp_path / "a.xlsx")
+    assert [each.count for each in report.findings if each.kind == "hidden-rows"] == [10] and report.rows == 40
+
+
+def test_a_list_of_nothing_is_named_in_english(tmp_path):
+    with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
+        inspect_file(write(tmp_path / "a.json", "[null, null]"))
