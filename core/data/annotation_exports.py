@@ -47,7 +47,7 @@ def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     elif "row" in first and "row_idx" in first:
         rows = _viewer(rows, note)
     elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
-        rows = _prodigy(rows, note)
+        rows = _prodigy(rows, note, file)
     _refuse_spans(rows, file)
     return rows
 
@@ -108,14 +108,19 @@ def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
 def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
     """Return the labels of one annotation by the name of the question."""
     found: Row = {}
-    for result in annotation.get("result") or ():
+    results = annotation.get("result")
+    for result in results if isinstance(results, list) else ():
         kind, value = (result.get("type"), result.get("value")) if isinstance(result, dict) else (None, None)
         if not isinstance(kind, str) or not isinstance(value, dict):
             continue
         kinds[kind] += 1
         if kind in _VALUES and _VALUES[kind] in value:
             name = result.get("from_name")
-            found[name if isinstance(name, str) and name else "label"] = value[_VALUES[kind]]
+            question, given = name if isinstance(name, str) and name else "label", value[_VALUES[kind]]
+            before = found.get(question)
+            if isinstance(before, list) and isinstance(given, list):
+                given = [*before, *(each for each in given if each not in before)]
+            found[question] = given
     return found
 
 
@@ -126,13 +131,15 @@ def _viewer(rows: list[Row], note: Note) -> list[Row]:
     return [{"row": row.get("row")} for row in rows]
 
 
-def _prodigy(rows: list[Row], note: Note) -> list[Row]:
+def _prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
     answers = Counter(str(row.get("answer")) for row in rows)
     if not set(answers) <= _ANSWERS:
         return rows
     left = len(rows) - answers["accept"]
+    said = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
+    if left == len(rows):
+        raise DataError(f"none of {plural(left, 'row')} was accepted in Prodigy ({said})", file=file)
     if left:
-        said = ", ".join(f"{name} {number}" for name, number in sorted(answers.items()) if name != "accept")
         message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({said})"
         note("not-accepted", left, message, "warning")
     kept = [row for row in rows if row.get("answer") == "accept"]

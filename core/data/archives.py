@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -17,6 +18,7 @@ from core.data import class_folders, conll, limits
 from core.data.class_folders import ClassTexts
 from core.data.decisions import naming_sheets
 from core.data.findings import Finding, shown
+from core.data.table import TRAIN
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -207,7 +209,7 @@ def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) and part != ".." for part in PurePosixPath(name).parts)
+    return any(class_folders.is_hidden(part) and part != ".." for part in PurePosixPath(name).parts)
 
 
 def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
@@ -228,7 +230,14 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
     if not found:
         said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])
         raise DataError(f"an archive without a table that can be read; in it: {said}", file=file)
-    return [member for member, name in sorted(found, key=lambda each: _order(each[1]))]
+    found.sort(key=lambda each: _order(each[1]))
+    plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
+    if len(plain) == len(found) > 1 and not any(_order(name)[1:] < (len(_FIRST), 1) for name in plain):
+        said = ", ".join(f"`{shown(str(name))}`" for name in plain[:4])
+        raise DataError(
+            f"an archive of {count(len(plain))} text files ({said}); unpack it and give the folder", file=file
+        )
+    return [member for member, _ in found]
 
 
 def _is_table(name: PurePosixPath) -> bool:
@@ -236,10 +245,13 @@ def _is_table(name: PurePosixPath) -> bool:
     return name.suffix.casefold() in (*TABLES, ".gz") and not papers
 
 
-def _order(name: PurePosixPath) -> tuple[int, int]:
-    """Sort training tables first and sample submissions last."""
+def _order(name: PurePosixPath) -> tuple[int, int, int]:
+    """Sort training tables first, by their own name or that of a folder, and sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
-    return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST))
+    words = [word for part in (stem, *name.parent.parts) for word in re.split(r"[-_. ]", part)]
+    splits = {class_folders.split_named(word) for word in words} - {""}
+    rank = 1 if not splits else 0 if TRAIN in splits else 2
+    return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST), rank)
 
 
 def _chosen(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:

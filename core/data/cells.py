@@ -15,7 +15,12 @@ from core.data.limits import refusal
 from core.exceptions import DataError
 from core.numbers import count
 
-MISSING = frozenset({"\\N", "#N/A", "#N/A N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "NULL"})
+ERRORS = frozenset(
+    "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
+    "#GETTING_DATA #ERROR! #NV #BEZUG! #WERT! #ZAHL! #NOM? #VALEUR! #NOMBRE!".split()
+)
+"""What spreadsheets show where a formula has no value, also in German and French."""
+MISSING = ERRORS | {"\\N", "#N/A N/A", "NULL"}
 """What databases and spreadsheets write where there is no value."""
 MOST_NESTED = 20
 """Levels of lists and objects in a cell."""

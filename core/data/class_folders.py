@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +38,11 @@ _PEEKED = 200
 """Files of a folder by which it is known to hold texts."""
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is one that systems put beside what people wrote."""
+    return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
+
+
 class TextFolder(Protocol):
     """A folder on the disk or in an archive."""
 
@@ -64,7 +70,7 @@ class DiskFolder:
     def folders(self) -> list[DiskFolder]:
         """Return the folders in it, by name, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
-            names = sorted(each.name for each in entries if each.is_dir() and not each.name.startswith((".", "__")))
+            names = sorted(each.name for each in entries if not is_hidden(each.name) and os.path.isdir(each))
         return [DiskFolder(self.root, self.place / name) for name in names]
 
     def files(self) -> Iterator[str]:
@@ -72,8 +78,9 @@ class DiskFolder:
         with os.scandir(self.root / self.place) as entries:
             for number, each in enumerate(entries):
                 limits.check_shape(number, 2, file=str(self.root))
-                if not each.name.startswith(".") and each.is_file():
-                    yield each.name
+                with contextlib.suppress(OSError):  # a link that leads to itself
+                    if not is_hidden(each.name) and each.is_file():
+                        yield each.name
 
     def read(self, name: str) -> bytes:
         """Return the content of a file in it."""
@@ -110,7 +117,7 @@ def find(folder: TextFolder) -> ClassFolders | None:
         and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.files())
     ):
         return find(inside[0])  # what an archive was unpacked to
-    named = {split: each for each in inside if (split := _split(each.place.name))}
+    named = {split: each for each in inside if (split := split_named(each.place.name))}
     by_split = {split: _classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
@@ -153,6 +160,8 @@ def read(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
         notes.append(f"{plural(blank, 'file')} without a text left out")
     notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
     frame = frame.dropna(subset=["text"])
+    if frame.empty:
+        raise DataError(f"{plural(len(rows), 'file')} in the folders of its classes, and all are empty", file=file)
     splits = {
         split: part[["text", "label"]].reset_index(drop=True).astype("str")
         for split in found.splits
@@ -189,7 +198,7 @@ def _said(found: ClassFolders) -> str:
     return f"one class per folder, one text per file: {', '.join(map(shown, names[:20]))}"
 
 
-def _split(name: str) -> str:
+def split_named(name: str) -> str:
     """Return the split that a folder is named after; empty: none."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
     return next((split for split, names in SPLITS.items() if last in names), "")
@@ -203,7 +212,7 @@ def _classes(folder: TextFolder) -> dict[str, TextFolder]:
     """Return the folder of each class, of all folders that hold texts."""
     found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
     if len(found) > _MOST_CLASSES:
-        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=str(folder.place))
+        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
     return {each.place.name: each for each in found}
 
 

@@ -66,6 +66,8 @@ class Column:
     """Cells are lists or objects."""
     flag: bool = False
     """Every value is one of two that mean yes and no."""
+    unbroken: bool = False
+    """Values have no blanks and nothing but ASCII, as addresses and keys."""
 
 
 @dataclass(frozen=True)
@@ -194,9 +196,9 @@ def label_candidates(columns: Sequence[Column], rows: int) -> list[Column]:
 
 
 def text_candidates(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that could be texts by their content, the longest and most varied first."""
+    """Return the columns that could be texts: words before addresses, the longest and most varied first."""
     words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
-    return sorted(words, key=lambda column: -column.mean_length * column.distinct)
+    return sorted(words, key=lambda column: (column.unbroken, -column.mean_length * column.distinct))
 
 
 def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
@@ -262,7 +264,8 @@ def _describe_column(name: str, values: pd.Series) -> Column:
     numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_are_numbers(words.head(100)) and _are_numbers(words))
     mean = float(lengths.mean()) if len(present) else 0.0
     flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
-    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag)
+    unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
+    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag, unbroken)
 
 
 def _are_numbers(words: pd.Series) -> bool:

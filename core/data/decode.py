@@ -6,6 +6,7 @@ import codecs
 import dataclasses
 import functools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
         decoded = _named(data, encoding, file)
     else:
         decoded = _certain(data) or (_guessed(data, guess) if guess else _legacy(data, file))
-    text = decoded.text.removeprefix("\ufeff")
+    text = decoded.text.removeprefix("\ufeff").replace("\n\ufeff", "\n")  # files were joined, each with its mark
     _refuse_binary(text, file)
     return dataclasses.replace(decoded, text=text, nuls=nuls)
 
@@ -194,13 +195,21 @@ def _guessed(data: bytes, guess: Decoded) -> Decoded:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """UTF-16 without a mark shows as zero bytes at every second place."""
+    """UTF-16 without a mark shows as zero bytes at every second place; of other scripts after line ends at least."""
     head = data[:20_000]
     half = len(head) // 2
     if half and head[1::2].count(0) > 0.4 * half and head[0::2].count(0) < 0.05 * half:
         return "utf-16-le"
     if half and head[0::2].count(0) > 0.4 * half and head[1::2].count(0) < 0.05 * half:
         return "utf-16-be"
+    for name, end in (("utf-16-le", b"\n\0"), ("utf-16-be", b"\0\n")):
+        if 2 * head.count(end) > head.count(b"\n"):
+            text = head.decode(name, "replace")
+            strange = sum(
+                unicodedata.category(each) in ("Cc", "Cn", "Co", "Cs") and each not in "\t\r\n" for each in text[:-1]
+            )
+            if not strange and text.count("\n") >= max(2, 0.9 * head.count(end)):
+                return name
     return ""
 
 

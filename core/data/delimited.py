@@ -11,7 +11,7 @@ from typing import get_args
 
 from core.data import limits
 from core.data.config import QuotingKind
-from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_usual
+from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_usual, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -66,6 +66,8 @@ class Parsed:
     """Quotings that give rows of the same shape."""
     other_delimiters: tuple[str, ...] = ()
     """Delimiters that divide most lines too."""
+    joined: tuple[int, ...] = ()
+    """1-based numbers of rows that may be several, as a quote is out of place."""
     separator_line: bool = False
     """Whether the file's first line names the delimiter, as `sep=;`."""
 
@@ -116,7 +118,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
     below = rows[head.begin :]
     ragged = tuple(number for number, row in enumerate(below, 1) if len(row) != width)
     kept = [row for row in below if len(row) == width] if ragged else below
-    data = [row for row in kept if not _repeats(row, head)] if head.named else kept
+    data = [row for row in kept if not repeats_header(row, head)] if head.named else kept
     return Parsed(
         head.columns,
         data,
@@ -127,6 +129,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         len(kept) - len(data),
         tuple(dict.fromkeys(each.kind for each in others if each.kind != dialect.kind)),
         tuple(ranked[1:]),
+        tuple(n + 1 - head.begin for n in _find_joined(text, rows, chosen, dialect) if n >= head.begin),
         named is not None,
     )
 
@@ -142,7 +145,7 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
         next(lines, "")
     rows = _bounded(_rows(lines, like.delimiter, like.quoting), file)
     for number, row in enumerate(rows, 1 - like.head.begin):
-        if number < 1 or _repeats(row, like.head):
+        if number < 1 or repeats_header(row, like.head):
             continue
         if len(row) != len(like.columns):
             raise DataError(
@@ -152,11 +155,6 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
                 row=number,
             )
         yield row
-
-
-def _repeats(row: list[str], head: TableHead) -> bool:
-    """Return whether a row repeats the header, as where files were joined."""
-    return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
 def _spoken(delimiter: str) -> str:
@@ -246,8 +244,8 @@ def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple
         strict = False
         rows = list(_rows(split_lines(sample), delimiter, quoting))
     rows = rows[:-1] if cut else rows
-    share = round(_shape(rows)[1], 3)
     total = max(1, len(rows))
+    share = round(_shape(rows)[1] - sum(map(_is_cut, rows)) / total, 3)
     stray = sum(_is_stray(cell) for row in rows for cell in row) / total
     if quoting.kind in ("single", "curly"):
         plain = sum(_is_stray(cell) for row in _rows(split_lines(sample), delimiter, Quoting()) for cell in row) / total
@@ -262,6 +260,12 @@ def _is_stray(cell: str) -> bool:
     """Return whether a cell still has quotes around it, or an escaped one inside."""
     cell = cell.strip()
     return (len(cell) > 1 and _ENCLOSED.get(cell[0]) == cell[-1]) or '\\"' in cell
+
+
+def _is_cut(row: list[str]) -> bool:
+    """Return whether a delimiter between quotes divided a row: a cell begins with one and a later one ends with one."""
+    halves = [cell.strip() for cell in row if cell.count('"') == 1]
+    return len(halves) > 1 and halves[0][0] == '"' == halves[-1][-1]
 
 
 def _best_rows(
@@ -288,6 +292,19 @@ def _best_rows(
             rows = list(read(dialect))
         return rows, dialect
     return list(read(dialect)), dialect
+
+
+def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quoting) -> list[int]:
+    """Return the 0-based rows with lines and delimiters in one cell; empty where every quote is in its place."""
+    if quoting.kind == "none" or text.count("\n") < len(rows):
+        return []
+    found = [n for n, row in enumerate(rows) if any("\n" in cell and delimiter in cell for cell in row)]
+    try:
+        for _ in _rows(split_lines(text), delimiter, quoting, strict=True) if found else ():
+            pass
+    except csv.Error:
+        return found
+    return []
 
 
 def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:

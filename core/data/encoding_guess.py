@@ -46,7 +46,7 @@ class EncodingGuess:
     score: float
     """Log-likelihood of the sample in nats."""
     others: tuple[str, ...]
-    """Encodings that give another text, the likeliest first."""
+    """Encodings that can be read and give another text, the likeliest first."""
     plausible: bool
     """Whether the text looks like any language at all."""
 
@@ -73,7 +73,8 @@ def guess_encoding(data: bytes) -> EncodingGuess:
     beyond = sum(byte > 127 for byte in sample)
     scored = score - _ASCII * sum(character <= "\x7f" for character in text)
     plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
-    return EncodingGuess(encoding, language, score, tuple(each[1] for each in ranked[1:4]), plausible)
+    others = [each[1] for each in ranked[1:] if "\ufffd" not in each[3]] or [each[1] for each in ranked[1:]]
+    return EncodingGuess(encoding, language, score, tuple(others[:3]), plausible)
 
 
 def score_text(text: str, encoding: str) -> tuple[float, str]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from core.data import limits
-from core.data.cells import cell_of
+from core.data.cells import ERRORS, cell_of
 from core.data.decisions import naming_sheets
 from core.data.findings import Finding, plural, shown
 from core.exceptions import DataError
@@ -29,10 +29,9 @@ _LOOKED_AT = 20
 """Rows, and columns, by which a sheet is known to hold a table."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
-_LONGEST_MERGE = 200
+_HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
+_LONGEST_ELEMENT = 300
 """Bytes of one such element."""
-ERRORS = ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!")
-"""What Excel shows where a formula has no value."""
 _DAMAGED = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -93,6 +92,9 @@ def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
                 places, seen = _rows(chosen, part.merged, file)
                 if not places:
                     raise DataError(f"the sheet '{shown(chosen.title)}' is empty", file=file)
+            if part.hidden:
+                message = f"{plural(part.hidden, 'hidden row')} of the sheet, as behind a filter, read as the others"
+                findings.append(Finding("hidden-rows", "warning", part.hidden, message))
             lost = _formulas(data, chosen.title, places) if part.formulas else {}
             rows = list(places.values())
         book.close()
@@ -149,21 +151,24 @@ class _Part(NamedTuple):
     merged: list[tuple[int, int, int]]
     """Column, from 0, first and last row, from 1, of cells that are merged downwards."""
     formulas: bool
+    hidden: int
+    """Rows that a filter or a person hid."""
 
     @classmethod
     def of(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
-        merged, formulas, before = list[tuple[int, int, int]](), False, b""
+        merged, formulas, hidden, before = list[tuple[int, int, int]](), False, 0, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
             while block := stream.read(limits.MEGABYTE):
                 seen = before + block
                 formulas = formulas or b"<f>" in seen or b"<f " in seen
+                hidden += sum(found.end() > len(before) for found in _HIDDEN.finditer(seen))
                 for found in _MERGED.finditer(seen):
                     if found.end() > len(before):
                         merged += _downwards(found[1].decode("ascii"))
-                before = seen[-_LONGEST_MERGE:]
+                before = seen[-_LONGEST_ELEMENT:]
                 if len(merged) > _MOST_MERGED:
                     break
-        return cls(merged, formulas)
+        return cls(merged, formulas, hidden)
 
 
 def _downwards(area: str) -> list[tuple[int, int, int]]:
@@ -283,5 +288,5 @@ def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[
     if kind == "merged-cells":
         message = f"{plural(number, 'merged cell')} in column {columns} read as the first of their block"
         return [Finding(kind, "note", number, message)]
-    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel ({', '.join(ERRORS[:2])} …) count"
+    message = f"{plural(number, 'cell')} in column {columns} with an error of Excel (#N/A, #NAME? …) count"
     return [Finding(kind, "warning", number, f"{message}{'s' if number == 1 else ''} as missing")]

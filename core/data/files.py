@@ -26,20 +26,32 @@ from core.data.json_table import KNOWN_NAMES, read_json
 from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_classes, parquet_frame, with_class_names
 from core.data.reading_decisions import describe_encoding, describe_head, describe_sheet, describe_table, find_left_out
-from core.data.table_head import HEADER_ROWS, find_head
+from core.data.table_head import HEADER_ROWS, find_head, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
-_FOREIGN = {
+_PACKED = "; unpack it, or pack it with gzip or zip"
+FOREIGN = {
+    b"BZh9": f"it is packed with bzip2{_PACKED}",
+    b"\xfd7zXZ": f"it is packed with xz{_PACKED}",
+    b"\x28\xb5\x2f\xfd": f"it is packed with Zstandard{_PACKED}",
+    b"7z\xbc\xaf\x27\x1c": f"it is a 7-Zip archive{_PACKED}",
+    b"Rar!\x1a": f"it is a RAR archive{_PACKED}",
+    b"PK\x05\x06": "it is an archive with nothing in it",
+    b"version https://git-lfs": "it is a pointer of Git LFS and not the data; get the file with `git lfs pull`",
+    b"{\\rtf": "it is a document in RTF; save its table as CSV",
+    b"CREATE TABLE": "it is a dump of SQL; export the table as CSV",
+    b"INSERT INTO": "it is a dump of SQL; export the table as CSV",
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
     b"\x80\x04": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
     b"\x80\x05": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
 }
+"""How a file begins that is read by no way → why."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
 def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
     if not data.strip():
         raise DataError("the file is empty", file=file)
-    for mark, reason in _FOREIGN.items():
+    for mark, reason in FOREIGN.items():
         if data.startswith(mark):
             raise DataError(reason, file=file)
     if data.startswith(b"PAR1"):
@@ -201,14 +213,15 @@ def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
     found = read_excel(data, file, sheet)
     words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
     head = find_head(words, len(words[0]), asked)
-    rows = found.rows[head.begin :]
+    below = found.rows[head.begin :]
+    rows = [row for row in below if not repeats_header(row, head)]
     with naming_sheets(found.sheets, found.name):
         lost = _lost_formulas(found.lost, head.columns, len(rows), file)
     return RawTable(
         _frame(rows, head.columns),
         "xlsx",
         header=head.named,
-        findings=(*found.findings, *find_left_out(head), *lost),
+        findings=(*found.findings, *find_left_out(head, len(below) - len(rows)), *lost),
         seen=f"the sheet '{shown(found.name)}'",
         sheets=found.sheets,
         sheet=found.name,
@@ -276,8 +289,12 @@ def _refuse_markup(text: str, file: str) -> None:
         rows = len(re.findall("<tr[ >]", text, re.IGNORECASE))
         what = f"an HTML page with a table of {plural(rows, 'row')}" if rows else "an HTML page"
         raise DataError(f"it is {what}; open it in a spreadsheet program and save the table as .xlsx or CSV", file=file)
-    if start.startswith("<?xml"):
+    if start.startswith("<?xml") or ((tag := re.match(r"<([a-z]\w*)", start)) and _ends_with_tag(text, tag[1])):
         raise DataError("it is an XML document; save its texts and labels as CSV", file=file)
+
+
+def _ends_with_tag(text: str, name: str) -> bool:
+    return text[-1_000:].rstrip().casefold().endswith(f"</{name}>")
 
 
 def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:

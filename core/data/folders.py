@@ -10,7 +10,7 @@ from core.data import class_folders, limits
 from core.data.archives import TABLES
 from core.data.class_folders import ClassTexts, DiskFolder
 from core.data.decode import decode_together
-from core.data.delimited import parse
+from core.data.delimited import parse, split_lines
 from core.data.labels import sorted_names
 from core.data.reading_decisions import describe_encodings
 from core.data.table import WHOLE
@@ -69,6 +69,6 @@ def read_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
 def _read_class(text: str, path: Path, name: str) -> pd.DataFrame:
     if parse(text, file=path.name).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
-    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    lines = [line.rstrip("\r\n") for line in split_lines(text) if line.strip()]
     limits.check_shape(len(lines), 1, file=path.name)
     return pd.DataFrame({"text": lines, "label": [name] * len(lines)}, dtype="str")

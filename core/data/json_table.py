@@ -332,7 +332,7 @@ def _objects(rows: Any, reading: _Reading) -> list[Row]:
     if rows and all(isinstance(row, list) for row in rows):
         return _from_lists(rows, reading)
     if rows and not isinstance(rows[0], dict):
-        said = f"a list of {plural(len(rows), _spoken(rows[0]).removeprefix('a '))}{reading.under()}"
+        said = f"a list of {plural(len(rows), _spoken(rows[0]).partition(' ')[2])}{reading.under()}"
         raise DataError(f'{said}; every row must be an object such as {{"text": "…", "label": "…"}}', file=file)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):

@@ -165,6 +165,8 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
             several = layout.task == "multi"
         of_columns, _ = describe_columns(table.frame, columns, layout, label)
         rows, found = clean_rows(table.frame, layout, file=file)
+        if table.delimiter and not settings.get("quoting"):
+            refuse_quoted(rows["label"], file)
         found = [*table.findings, *found]
         decisions[file] = [*table.decisions, *of_columns, *describe_rows(found, len(rows), len(table.frame))]
         if to_train and distinct_labels(rows["label"]) == {WITHHELD}:

@@ -131,7 +131,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
     if not path.is_file():
         return None
     try:
-        content = json.loads(limits.read_bytes(path).decode("utf-8"))
+        content = json.loads(limits.read_bytes(path).decode("utf-8-sig"))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
@@ -220,7 +220,7 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
 def _are_lists(cells: pd.Series) -> bool:
     if not len(cells):
         return False
-    if not pd.api.types.is_scalar(cells.iloc[0]) or any(_as_object(cell) is not None for cell in cells):
+    if any(not pd.api.types.is_scalar(cell) or _as_object(cell) is not None for cell in cells):
         return True
     return bool(as_words(cells).map(lambda word: _LIST.fullmatch(word.strip()) is not None).all())
 
@@ -253,7 +253,7 @@ def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
 def _unpack_list(cell: Any) -> list[Any]:
     """Return the parts of a list, or of one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
-        return list(cell)
+        return [label for part in cell for label in _unpack_part(part)]
     if (found := _as_object(cell)) is not None:
         return _read_choices(found) or []
     text = str(cell).strip()
@@ -265,6 +265,11 @@ def _unpack_list(cell: Any) -> list[Any]:
         inside = text.removeprefix("[").removesuffix("]")
         parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
         return [part.strip().strip("'\"") for part in parts]
+
+
+def _unpack_part(part: Any) -> list[Any]:
+    """Return the labels of one part of a list, which may be an object: `[{"name": "calm"}]`."""
+    return [part] if (found := _as_object(part)) is None else _read_choices(found) or [part]
 
 
 def _is_missing(cell: Any) -> bool:

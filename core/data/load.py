@@ -98,7 +98,7 @@ def load(
         if found is not of_file:
             arranged = _encoded(found, {split: _relabelled(rows, names) for split, rows in arranged.items()})
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
-    _refuse_empty(arranged, config.name)
+    _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
     arranged, beside, joined = with_added(arranged, classes, added, config)
     by_rule = functools.partial(_load_by_rule, config.split_rule)
     arranged, held_out = kept_apart(arranged, (*beyond, *more), by_rule)
@@ -444,10 +444,11 @@ def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
     return rows.iloc[numbers].reset_index(drop=True)
 
 
-def _refuse_empty(made: Splits, name: str) -> None:
+def _refuse_empty(made: Splits, name: str, notes: Sequence[str]) -> None:
     for split in (TRAIN, VALIDATION, TEST):
         if not len(made[split]):
-            raise DataError(f"too small: nothing is left for the {split} split", file=name)
+            why = "".join(f" ({note})" for note in notes if note.startswith(f"{split}: "))
+            raise DataError(f"too small: nothing is left for the {split} split{why}", file=name)
 
 
 def _fingerprint(made: Splits, classes: tuple[str, ...]) -> str:

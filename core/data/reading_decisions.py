@@ -49,10 +49,21 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
             f"({plural(places, 'place')}); save it again from its source as UTF-8"
         )
         findings.append(Finding("garbled", "warning", places, message))
-    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if not decoded.text.isascii())
+    alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
     guessed = bool(decoded.others)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
+
+
+def _can_be(decoded: Decoded, encoding: str) -> bool:
+    """Return whether the bytes of a text in UTF-8 can be read in another encoding."""
+    if decoded.text.isascii() or decoded.encoding not in ("utf-8", "utf-8-sig"):
+        return False
+    try:
+        decoded.text.encode().decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
@@ -100,8 +111,8 @@ def describe_head(head: TableHead) -> ReadingDecision:
     )
 
 
-def find_left_out(head: TableHead) -> list[Finding]:
-    """Return which rows around the header were left out."""
+def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
+    """Return which rows around the header were left out, and how many below that repeat it."""
     found = []
     if head.titles:
         message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
@@ -109,6 +120,10 @@ def find_left_out(head: TableHead) -> list[Finding]:
     if head.further:
         message = f"{plural(head.further, 'further header row')} left out"
         found.append(Finding("header-rows", "warning", head.further, message))
+    if repeated:
+        again = "repeats" if repeated == 1 else "repeat"
+        message = f"{plural(repeated, 'row')} that {again} the header left out"
+        found.append(Finding("repeated-header", "warning", repeated, message))
     return found
 
 
@@ -193,13 +208,15 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
         rows = ", ".join(map(str, parsed.ragged[:3]))
         message = f"{plural(len(parsed.ragged), 'row')} with too many or too few fields left out (first: row {rows})"
         found.append(Finding("ragged-rows", "warning", len(parsed.ragged), message))
+    if parsed.joined:
+        message = (
+            f"a quote is out of place, and {plural(len(parsed.joined), 'row')} may hold the next one too (first: row "
+            f"{count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
+        )
+        found.append(Finding("joined-rows", "warning", len(parsed.joined), message))
     if parsed.separator_line:
         found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
-    found += find_left_out(head)
-    if parsed.repeated:
-        again = "repeats" if parsed.repeated == 1 else "repeat"
-        message = f"{plural(parsed.repeated, 'row')} that {again} the header left out"
-        found.append(Finding("repeated-header", "warning", parsed.repeated, message))
+    found += find_left_out(head, parsed.repeated)
     if parsed.quoting.kind not in ("double", "none"):
         how = {"backslash": "quotes in quotes are escaped with a backslash", "single": "fields are in single quotes"}
         message = f"{how.get(parsed.quoting.kind, 'fields are in curly quotes')}; data.quoting chooses another quoting"

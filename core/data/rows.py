@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ SMALL = 100
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPED_SHARE = 0.01
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
+_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", "\ufe0e\ufe0f")
+"""Cyrillic and Greek letters and a minus sign that look Latin; what chooses a form of emoji becomes nothing."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
 """Columns of these names hold classes also where they are more than fifty numbers."""
 
@@ -68,6 +71,7 @@ def clean_rows(
     repaired = list[Finding]()
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
+        repaired += _find_lost(kept["text"])
     return kept, [
         *of_labels,
         *left_out,
@@ -178,6 +182,13 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
 
 
+def _find_lost(texts: pd.Series) -> list[Finding]:
+    """Return how many texts hold the sign that stands for characters that could not be read."""
+    lost = int(texts.str.contains("\ufffd", regex=False).sum())
+    message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
+    return [Finding("lost-characters", "warning", lost, message)] if lost else []
+
+
 def _resolve_escapes(text: str) -> str:
     """Resolve the escapes of a text; of a pair in each, as what is resolved may be the sign that stands between."""
     parts = [
@@ -231,6 +242,15 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
     return Finding("too-many-classes", "refused", len(counts), message)
 
 
+def _fold(label: str) -> str:
+    """Return what labels that a reader takes for the same have in common, or the number that a label is."""
+    seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
+    seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
+    with contextlib.suppress(ValueError):
+        return seen if "_" in seen or len(seen) > 15 else str(float(seen))
+    return " ".join(seen.split())
+
+
 def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
     if int((counts >= LEAST_PER_CLASS).sum()) < 2:
         message = (
@@ -244,8 +264,8 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
         found.append(Finding("small-class", "warning", len(few), message))
     if rows < SMALL:
         found.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
-    folded = {" ".join(unicodedata.normalize("NFKC", name).casefold().split()) for name in counts.index}
+    folded = {_fold(name) for name in counts.index}
     if alike := len(counts) - len(folded):
-        message = f"{plural(alike, 'label')} differing from another only in upper or lower case, width or spacing"
+        message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
         found.append(Finding("case", "warning", alike, message))
     return found

@@ -20,13 +20,16 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
+from core.data.archives import GZIP, ZIP
 from core.data.cells import as_word, as_words, cell_of
 from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
-from core.data.files import TableSettings, read_table
+from core.data.files import FOREIGN, TableSettings, read_table
 from core.data.json_table import has_text, is_wrapper
+from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_batches
+from core.data.reading_decisions import describe_table
 from core.data.table_head import unique
 from core.data.write import NESTED
 from core.exceptions import DataError
@@ -93,11 +96,11 @@ def stream_rows(
     objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
     if objects and decoded and (rows := _json(decoded, text, path.name)):
         return rows
-    if decoded is None or objects or (not delimiter and decoded.start() in "[{(<_"):
+    if decoded is None or objects or (not delimiter and (decoded.start() in "[{(<_" or decoded.has_labels())):
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
     rows = _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
-    return dataclasses.replace(rows, notes=decoded.notes)
+    return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
 
 
 class _Decoded:
@@ -110,6 +113,12 @@ class _Decoded:
 
     def lines(self) -> Iterator[str]:
         """With their ends, which are those that editors know."""
+        try:
+            yield from self._lines()
+        except UnicodeDecodeError:
+            raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
+
+    def _lines(self) -> Iterator[str]:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
         raw.seek(0)
         if "+" in self.encoding:
@@ -117,7 +126,7 @@ class _Decoded:
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
-        yield from (line.replace("\0", "") for line in text)
+        yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
 
     def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
         """Decode the lines of a file of two encodings."""
@@ -138,6 +147,10 @@ class _Decoded:
         """The first character that is no blank."""
         return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
 
+    def has_labels(self) -> bool:
+        """Whether each line holds its label: `text@label`."""
+        return read_label_lines(self.sample(), self.file) is not None
+
     def starts_with_an_object(self) -> bool:
         """Whether the first line is a JSON object by itself, and a row."""
         first = list(islice((line for line in self.lines() if line.strip()), 2))
@@ -154,7 +167,7 @@ class _Decoded:
 
 def _packed(head: bytes) -> bool:
     """No text: a workbook, or something foreign that `read_table` has a sentence for."""
-    return not head.strip() or head.startswith((b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"%PDF", b"\x80"))
+    return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
 
 
 def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
@@ -210,7 +223,8 @@ def _delimited(decoded: _Decoded, text: str, asked: tuple[str, str, str], file: 
     column = choose_text(describe(frame.replace("", None)), text, file=file)
     schema = pa.schema({name: pa.string() for name in like.columns})
     rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=file))
-    return Rows(column, schema, _batches(rows, schema, column, file))
+    notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
+    return Rows(column, schema, _batches(rows, schema, column, file), notes)
 
 
 def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:

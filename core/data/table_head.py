@@ -27,6 +27,10 @@ ROW_NAMES = "row"
 """Name of a column of row names, which has none in the file."""
 
 
+_MOST_BLANKS = 2
+"""Blanks in the name of a row at most; with more it is a text that an unquoted delimiter cut in two."""
+
+
 @dataclass(frozen=True)
 class TableHead:
     """The rows above the first row of data."""
@@ -101,6 +105,11 @@ def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
     return bool(few) and all(cells[n] not in columns[n] for n in few)
 
 
+def repeats_header(row: Sequence[object], head: TableHead) -> bool:
+    """Return whether a row repeats the header, as where files were joined."""
+    return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
+
+
 def is_usual(cells: Iterable[str]) -> bool:
     """Return whether one of these is a usual name of a column."""
     return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
@@ -137,7 +146,8 @@ def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> li
     if not any(cell.strip() for each in regular for cell in each[len(cells) :]):
         return cells + [""] * missing
     firsts = [each[0].strip() for each in regular]
-    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts):
+    cut = sum(first.count(" ") > _MOST_BLANKS or first.startswith('"') for first in firsts) > len(firsts) // 2
+    if missing == 1 and len(cells) > 1 and len(set(firsts)) == len(firsts) and not cut:
         return [ROW_NAMES, *cells]
     return None
 

@@ -86,3 +86,22 @@ def test_surrogate_halves_are_joined_and_lone_ones_replaced():
     assert without_surrogates("\ud83d\ude00") == "😀"
     assert without_surrogates("a\ud83db") == "a\ufffdb"
     assert without_surrogates("plain") == "plain"
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize("words", ["Отличный сервис", "一部很好看的电影", "บริการดีมาก", "정말재미있다", "خدمة ممتازة"])
+def test_utf16_without_a_mark_is_known_in_any_script(words, order):
+    text = "".join(f"{words}\t{'да' if n % 2 else 'нет'}\n" for n in range(6))
+    assert decode(text.encode(f"utf-16-{order}")).text == text
+
+
+def test_every_encoding_that_is_offered_instead_can_read_the_file():
+    for encoding, words in (
+        ("cp1251", "Ужасно долго ждали"),
+        ("gbk", "服务太差了不会再来"),
+        ("koi8-r", "Очень вкусно"),
+        ("big5", "服務太差了不會再來"),
+    ):
+        data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
+        found = decode(data)
+        assert found.others and all(decode(data, each).text for each in found.others)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from seeds import examples
 
 from core.data.delimited import parse
+from core.data.labeled_files import inspect_file
 from core.data.table_head import column_names, has_header
 from core.exceptions import DataError
 
@@ -175,3 +176,25 @@ def test_a_header_narrower_than_the_rows_is_refused_where_nothing_explains_it():
     with pytest.raises(DataError, match="the header has 2 fields and most rows 3; put texts that hold the delimiter"):
         parse("\n".join(lines))
     assert len(parse("\n".join(lines), header="no").rows) == 40
+
+
+def test_a_quote_without_its_partner_that_takes_in_the_next_row_is_told(tmp_path):
+    lines = [f'"the tram {n} as ever",{n % 2}' for n in range(60)]
+    lines[20] = lines[20].replace('ever"', "ever")
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *lines]))
+    report = inspect_file(tmp_path / "a.csv")
+    said = [each.message for each in report.findings if each.kind == "joined-rows"]
+    assert report.rows == 59 and said[0].startswith("a quote is out of place, and 1 row may hold the next one too (fi")
+    assert "row 21" in said[0]
+
+
+def test_a_comma_in_every_quoted_text_is_no_column_where_one_quote_is_missing():
+    lines = [f'"the tram {n}, as ever",{n % 2}' for n in range(60)]
+    lines[20] = lines[20].replace('ever"', "ever")
+    parsed = parse("\n".join(["text,label", *lines]))
+    assert (parsed.quoting.kind, parsed.columns, len(parsed.rows), parsed.ragged) == (
+        "double",
+        ("text", "label"),
+        58,
+        (21,),
+    )

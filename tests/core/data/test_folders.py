@@ -5,8 +5,9 @@ import pytest
 
 from core.data import limits
 from core.data.folders import split_files
-from core.data.labeled_files import read_folder
+from core.data.labeled_files import read_file, read_folder
 from core.exceptions import DataError
+from tests.support.shapes_of_tools import zip_of
 
 
 def frame(count, start=0, **columns):
@@ -141,3 +142,55 @@ def test_tables_are_not_taken_for_texts_of_one_class(tmp_path):
         frame(20).to_csv(tmp_path / name, index=False, sep="\t")
     with pytest.raises(DataError, match=r"one.txt: has several columns"):
         read_folder(tmp_path)
+
+
+def remarks(count=40):
+    return [(f"the tram of day {n} was {('late', 'on time')[n % 2]}", ("bad", "good")[n % 2]) for n in range(count)]
+
+
+def test_a_label_with_half_a_quote_is_refused_in_a_folder_too(tmp_path):
+    rows = "".join(f'{text},"{label}\n' for text, label in remarks())
+    (tmp_path / "train.csv").write_text(f"text,label\n{rows}")
+    with pytest.raises(DataError, match=r"train\.csv: the label \"bad begins or ends with a quote"):
+        read_folder(tmp_path)
+
+
+def test_each_line_of_a_class_file_is_a_text_whatever_ends_it(tmp_path):
+    for name, end in (("bad", b"\r"), ("good", b"\r\n")):
+        texts = [text.encode() for text, label in remarks() if label == name]
+        (tmp_path / f"{name}.txt").write_bytes(end.join(texts))
+    assert read_folder(tmp_path).splits["all"]["label"].value_counts().to_dict() == {"bad": 20, "good": 20}
+
+
+def test_links_in_circles_and_what_systems_put_into_folders_are_no_texts(tmp_path):
+    for n, (text, label) in enumerate(remarks()):
+        (tmp_path / label).mkdir(exist_ok=True)
+        (tmp_path / label / f"{n}.txt").write_text(text)
+    (tmp_path / "good" / "loop.txt").symlink_to("loop.txt")
+    (tmp_path / "good" / "Thumbs.db").write_bytes(b"\0")
+    (tmp_path / "loop").symlink_to("loop")
+    assert len(read_folder(tmp_path).splits["all"]) == 40
+
+
+def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):
+    archive = zip_of({f"{label}/{n}.txt": " " for n, (_, label) in enumerate(remarks())})
+    (tmp_path / "a.zip").write_bytes(archive)
+    with pytest.raises(DataError, match="40 files in the folders of its classes, and all are empty"):
+        read_file(tmp_path / "a.zip")
+
+
+def test_a_file_for_each_class_in_an_archive_is_no_table(tmp_path):
+    texts = {
+        name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")
+    }
+    (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": text for name, text in texts.items()}))
+    with pytest.raises(DataError, match=r"an archive of 2 text files \(`bad.txt`, `good.txt`\); unpack it"):
+        read_file(tmp_path / "a.zip")
+
+
+@pytest.mark.parametrize("name", ["{}/data.csv", "reviews_{}.csv", "{}_data.csv", "a/{}/x/data.csv"])
+def test_the_training_table_of_an_archive_is_read_first(tmp_path, name):
+    rows = "".join(f"{text},{label}\n" for text, label in remarks())
+    members = {name.format(split): f"text,label\n{rows}" for split in ("dev", "test", "train")}
+    (tmp_path / "a.zip").write_bytes(zip_of(members))
+    assert read_file(tmp_path / "a.zip").report.sheet == name.format("train")

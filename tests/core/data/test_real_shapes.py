@@ -9,6 +9,7 @@ import pytest
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
 from core.data.load import load
+from core.data.stream import stream_rows
 from core.exceptions import DataError
 
 WORDS = ["the soup", "our guide", "this lamp", "that song", "her garden", "a bridge"]
@@ -157,3 +158,129 @@ def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
     file = read_file(write(tmp_path / "trees.txt", "\n".join(lines)))
     assert file.report.kind == "trees" and file.classes == ("0", "1", "2", "3", "4")
     assert file.rows["text"][3] == "A lovely ( soup3 )" and file.rows["label"][3] == "3"
+
+
+@pytest.mark.parametrize("first", ["good", ["good"]])
+def test_labels_of_which_some_are_lists_are_all_read_as_lists(tmp_path, first):
+    given = [first, ["good", "bad"], "bad"]
+    rows = [{"text": text, "label": given[n % 3]} for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
+    assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 20})
+
+
+def test_objects_in_lists_of_labels_are_read_by_their_name(tmp_path):
+    rows = [{"text": text, "label": [{"name": ("good", "bad")[n % 2]}]} for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
+    assert (report.task, report.classes) == ("single", {"bad": 15, "good": 15})
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+def test_joined_files_with_byte_order_marks_and_headers_are_one_table(tmp_path, mark):
+    part = "\ufefftext,label\n" + "".join(f"{text},{n % 2}\n" for n, text in enumerate(texts(30)))
+    path = write(tmp_path / "a.csv", (part * 2).replace(",", mark))
+    assert inspect_file(path).classes == {"0": 30, "1": 30}
+    assert sum(batch.num_rows for batch in stream_rows(path).batches) == 60
+
+
+def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
+    book = openpyxl.Workbook()
+    for n, text in enumerate(texts(40)):
+        if n % 20 == 0:
+            book.active.append(["text", "label"])
+        book.active.append([text, ("good", "bad")[n % 2]])
+    book.save(tmp_path / "a.xlsx")
+    report = inspect_file(tmp_path / "a.xlsx")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert [each.count for each in report.findings if each.kind == "repeated-header"] == [1]
+
+
+def test_texts_that_each_hold_one_comma_are_not_taken_for_row_names(tmp_path):
+    rows = [f"{text}, really,{n % 2}" for n, text in enumerate(texts(30))]
+    with pytest.raises(DataError, match="the header has 2 fields and most rows 3; put texts that hold the delimiter"):
+        inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("bad", "b\u0430d"),
+        ("-1", "\u22121"),
+        ("+1", "1"),
+        ("01", "1"),
+        ("1e0", "1"),
+        ("\u0661", "1"),
+        ("\u2764", "\u2764\ufe0f"),
+    ],
+)
+def test_labels_that_a_reader_takes_for_the_same_are_warned_of(tmp_path, labels):
+    rows = [f"{text}\t{('other', *labels)[n % 3]}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.tsv", "\n".join(["text\tlabel", *rows])))
+    assert [each.count for each in report.findings if each.kind == "case"] == [1]
+
+
+@pytest.mark.parametrize("sign", ["#SPILL!", "#CALC!", "#BEZUG!", "#NV", "#ERROR!"])
+def test_errors_of_any_spreadsheet_program_are_no_labels(tmp_path, sign):
+    rows = [f"{text},{('good', 'bad', sign)[n % 3]}" for n, text in enumerate(texts(30))]
+    assert inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows]))).classes == {"bad": 10, "good": 10}
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (b"BZh91AY&SY\xff", "packed with bzip2; unpack it"),
+        (b"\xfd7zXZ\0\0\4", "packed with xz; unpack it"),
+        (b"PK\5\6" + bytes(18), "an archive with nothing in it"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1", "get the file with `git lfs pull`"),
+        (b"{\\rtf1\\ansi a,good\\par\nb,bad\\par\n}", "a document in RTF"),
+        (b"INSERT INTO r VALUES (1, 'a', 'good');\n" * 9, "a dump of SQL"),
+        (b"<reviews>\n<r label='good'>a, b</r>\n</reviews>\n", "an XML document"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_by_what_it_is(tmp_path, begin, said):
+    (tmp_path / "a.csv").write_bytes(begin)
+    for read in (inspect_file, stream_rows):
+        with pytest.raises(DataError, match=said):
+            read(tmp_path / "a.csv")
+
+
+def test_characters_that_were_lost_before_are_told(tmp_path):
+    rows = [f"{text} caf\ufffd,{n % 2}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+    assert [each.count for each in report.findings if each.kind == "lost-characters"] == [30]
+
+
+def test_addresses_are_no_texts_where_another_column_has_words(tmp_path):
+    rows = [
+        f"https://example.org/{'page' * 20}/{n},{text},{('for', 'against')[n % 2]}" for n, text in enumerate(texts(30))
+    ]
+    path = write(tmp_path / "a.csv", "\n".join(["url,words,stance", *rows]))
+    assert inspect_file(path).text == stream_rows(path).text == "words"
+
+
+def test_bytes_that_are_no_utf8_in_a_column_of_parquet_are_told(tmp_path):
+    frame = pd.DataFrame({"text": [text.encode() + b" caf\xe9" for text in texts(30)], "label": [0, 1] * 15})
+    frame.to_parquet(tmp_path / "a.parquet")
+    report = inspect_file(tmp_path / "a.parquet")
+    assert [each.count for each in report.findings if each.kind == "lost-characters"] == [30]
+
+
+def test_long_numbers_are_told_apart_digit_by_digit(tmp_path):
+    rows = [f"{text},{2**62 + n % 2}" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows])))
+    assert not [each for each in report.findings if each.kind == "case"]
+
+
+def test_rows_that_a_filter_hides_are_told(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["text", "label"])
+    for n, text in enumerate(texts(40)):
+        book.active.append([text, ("good", "bad")[n % 2]])
+        book.active.row_dimensions[n + 2].hidden = n % 4 == 0
+    book.save(tmp_path / "a.xlsx")
+    report = inspect_file(tmp_path / "a.xlsx")
+    assert [each.count for each in report.findings if each.kind == "hidden-rows"] == [10] and report.rows == 40
+
+
+def test_a_list_of_nothing_is_named_in_english(tmp_path):
+    with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
+        inspect_file(write(tmp_path / "a.json", "[null, null]"))

@@ -301,3 +301,23 @@ def test_rows_to_predict_are_found_in_the_same_shapes(tmp_path):
         found = stream_rows(written(shapes[name], tmp_path))
         batches = list(found.batches)
         assert [text for batch in batches for text in batch.column(found.text).to_pylist()] == texts(), name
+
+
+def test_two_answers_to_one_question_of_label_studio_are_both_labels(tmp_path):
+    given = [{"result": [*choice(label)["result"], *choice("long")["result"]]} for label in labels()]
+    exported = [{"id": n, "data": {"text": text}, "annotations": [given[n]]} for n, text in enumerate(texts())]
+    (tmp_path / "a.json").write_text(json.dumps(exported))
+    assert inspect_file(tmp_path / "a.json").classes == {"bad": ROWS // 2, "good": ROWS // 2, "long": ROWS}
+
+
+def test_a_result_of_label_studio_that_is_no_list_is_no_annotation(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(tasks({"result": 5})))
+    with pytest.raises(DataError, match="a list of 1 Label Studio task without an annotation"):
+        read_file(tmp_path / "a.json")
+
+
+def test_rows_of_which_none_was_accepted_in_prodigy_are_named(tmp_path):
+    rows = [{**row, "accept": [row["label"]], "answer": "ignore", "_task_hash": 1} for row in objects()]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError, match=rf"none of {ROWS} rows was accepted in Prodigy \(ignore {ROWS}\)"):
+        inspect_file(tmp_path / "a.jsonl")

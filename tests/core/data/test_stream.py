@@ -143,3 +143,23 @@ def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_
     assert rows.notes[0].startswith("the encoding is a guess: utf-8+cp1252")
     path.write_text("\n".join(lines), encoding="utf-8")
     assert stream_rows(path).notes == ()
+
+
+def test_the_label_behind_each_line_is_no_part_of_the_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"the tram of day {n}@{('late', 'on_time')[n % 2]}\n" for n in range(20)))
+    rows = stream_rows(path)
+    assert next(rows.batches).column(rows.text)[3].as_py() == "the tram of day 3"
+
+
+def test_a_named_encoding_that_fails_late_is_refused_with_a_sentence(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"text,label\n" + b"a fine day,1\n" * 200_000 + "naïve,0\n".encode())
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as ascii; leave data\.encoding out"):
+        list(stream_rows(tmp_path / "a.csv", encoding="ascii").batches)
+
+
+def test_a_quote_that_takes_in_the_next_row_is_told_of_a_file_to_predict(tmp_path):
+    lines = [f'"the tram {n} as ever",{n % 2}' for n in range(60)]
+    lines[20] = lines[20].replace('ever"', "ever")
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *lines]))
+    assert stream_rows(tmp_path / "a.csv").notes[0].startswith("a quote is out of place")
