@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
+import threading
 
 
 def import_all(package: str) -> int:
@@ -20,3 +21,6 @@ if __name__ == "__main__":
     logging.disable(logging.WARNING)  # a page that is imported warns that it has no visitor
     for package in ("core", "dashboard", "sentiscope"):
         print(f"{package}: {import_all(package)} modules")
+    for thread in threading.enumerate():  # a page that is imported begins what a visitor would wait for
+        if thread.daemon:
+            thread.join()
