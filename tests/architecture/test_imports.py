@@ -94,6 +94,7 @@ def test_a_circle_that_a_function_closes_is_seen():
     assert set(circle(arrows)) == {"core.text.words", "core.text.bpe"}
 
 
+@pytest.mark.slow
 def test_core_never_imports_the_dashboard_or_streamlit():
     for path in modules("core"):
         assert not {name for name in imports(path) if name.split(".")[0] in ("dashboard", "streamlit", "pickle")}, path
@@ -116,6 +117,7 @@ def test_models_know_only_torch_and_the_standard_library():
         assert not imports(path) & {"pathlib", "os", "io"}, f"{path}: models know no files"
 
 
+@pytest.mark.slow
 def test_figures_import_no_streamlit():
     for path in modules("dashboard/figures"):
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
@@ -128,6 +130,7 @@ def test_one_room_of_the_dashboard_caches_and_one_file_names_session_keys():
         assert "st.session_state[" not in text or path.name == "state.py", path
 
 
+@pytest.mark.slow
 def test_whoever_asks_for_what_is_kept_asks_one_reader():
     for path in modules("dashboard"):
         inside = {name for name in imports(path) if name.startswith("dashboard.data.")}
@@ -184,6 +187,7 @@ def test_what_must_be_quick_imports_nothing_heavy(loaded, name):
     assert loaded[name] & heavy == set()
 
 
+@pytest.mark.slow
 def test_heavy_modules_are_seen_where_they_are_imported():
     found = modules_after({"none": "", "one": "import fractions"})
     assert "fractions" in found["one"] - found["none"]

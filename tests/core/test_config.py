@@ -63,6 +63,7 @@ def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released
     assert compose(preset, settings).text.lookalikes == version
 
 
+@pytest.mark.slow
 def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
     for name in FINE_TUNINGS:
         assert compose(PRESET, apply(name, PRESET).settings).text.lookalikes == 0, name
@@ -113,6 +114,7 @@ def test_devices_are_known_by_their_form_whether_here_or_not(device):
     assert compose("vanilla", {"training.device": device}).training.device == device
 
 
+@pytest.mark.slow
 def test_every_setting_can_be_given_back_as_it_is():
     tree = to_dict(compose("ndt-pm1-n2"))
     for name in setting_names():

@@ -35,6 +35,7 @@ def asked(*options):
     return CliRunner().invoke(app, ["doctor", *options])
 
 
+@pytest.mark.slow
 def test_nothing_needs_attention_where_all_is_well(tmp_path):
     found = asked("--json")
     result = json.loads(found.stdout)
@@ -47,6 +48,7 @@ def test_nothing_needs_attention_where_all_is_well(tmp_path):
     assert not (tmp_path / "runs").exists()  # it looks, and makes nothing
 
 
+@pytest.mark.slow
 def test_a_person_reads_lines(tmp_path):
     found = asked()
     assert found.exit_code == 0
@@ -54,6 +56,7 @@ def test_a_person_reads_lines(tmp_path):
     assert "memory gb: free 4.0, of 8.0" in lines and lines[-1] == "nothing needs attention"
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
     store = RunStore()
     store.create(compose("vanilla"), "vanilla", "broken")
@@ -73,6 +76,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
     assert "starter-x" in problem and problem.endswith(doctor.AGAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["RUNS", "CACHE"])
 def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it(tmp_path, monkeypatch, name):
     (tmp_path / "file").touch()

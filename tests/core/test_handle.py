@@ -127,6 +127,7 @@ def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
     assert repr(said).startswith(f"Sentence('{TEXT}': {said.prediction['label']} 0.")
 
 
+@pytest.mark.slow
 def test_gates_are_there_where_the_model_has_them(starters):
     gates = run("starter-sentiformer").sentence(TEXT).gates
     assert [each.shape for each in gates] == [(5,)] * 3 and all(((0 <= each) & (each <= 1)).all() for each in gates)

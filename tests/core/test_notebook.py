@@ -31,6 +31,7 @@ def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
     assert re.findall("<tr><td>([a-z]+)", page) == ["validation", "test", "challenge", "everyday"]
 
 
+@pytest.mark.slow
 def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
     listed = [row["run"] for row in verbs.runs_list()["runs"]]
     assert re.findall("<tr><td>([a-z0-9-]+)", runs()._repr_html_()) == listed
@@ -39,6 +40,7 @@ def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
     assert (Runs()._repr_html_(), repr(Runs())) == ("<div>no runs yet</div>", "no runs yet")
 
 
+@pytest.mark.slow
 def test_a_sentence_shows_text_answer_bars_and_the_mean_map_of_the_last_layer():
     said = run("starter-differential").sentence("not bad at all")
     page = said._repr_html_()
@@ -50,6 +52,7 @@ def test_a_sentence_shows_text_answer_bars_and_the_mean_map_of_the_last_layer():
     np.testing.assert_allclose(shown, said.maps[-1].mean(0), atol=6e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["starter-vanilla", "starter-tweet-v1-p2"])
 def test_what_was_typed_is_text(name):
     page = run(name).sentence(TYPED)._repr_html_()
@@ -65,6 +68,7 @@ def test_the_reason_of_a_damaged_run_is_text(machine):
         assert "broken" in page and "damaged" in page and "<b>" not in page
 
 
+@pytest.mark.slow
 def test_a_text_of_many_tokens_has_words_in_place_of_a_map(monkeypatch):
     said = run("starter-vanilla").sentence("a good film")
     assert "sentiscope-map" in said._repr_html_()

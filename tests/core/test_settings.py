@@ -94,6 +94,7 @@ def test_an_open_end_is_outside_its_range(within, inside, outside, said):
     assert str(within) == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-hadamard", "cnn", "lexicon"])
 def test_what_is_refused_as_useless_is_what_the_page_hides(preset):
     """One rule: a setting with an effect is never refused for having none."""

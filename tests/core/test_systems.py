@@ -73,6 +73,7 @@ def test_every_setting_of_the_model_is_there_for_something():
     assert {name for name in usual if name.startswith("model.")} <= used | named
 
 
+@pytest.mark.slow
 def test_what_is_worth_trying_can_be_typed_and_makes_another_model():
     for preset in STRUCTURES:
         for each in systems.trials(preset):

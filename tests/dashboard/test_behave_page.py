@@ -31,6 +31,7 @@ def page(app, runs):
     return opened
 
 
+@pytest.mark.slow
 def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     app = page()
     assert "baseline passes 0 of 3 capabilities" in words(app)
@@ -39,6 +40,7 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
 
 
+@pytest.mark.slow
 def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
     assert "Failing: capitals" in words(app) and "baseline passes all of it." in words(app)
@@ -46,6 +48,7 @@ def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
 
 
+@pytest.mark.slow
 def test_a_run_beside_differs_or_cannot_be_told_apart(page):
     assert "It cannot be told apart from finished." in words(page(against="finished"))
 
@@ -69,6 +72,7 @@ def test_no_other_file_of_the_machine_can_be_named(page):
     assert "is not here any more" in words(page(suite="../../../etc/passwd"))
 
 
+@pytest.mark.slow
 def test_classes_without_a_polarity_are_asked_about(page, runs):
     store = RunStore(runs)
     store.update("baseline", classes=("calm", "joy"))

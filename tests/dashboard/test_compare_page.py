@@ -69,6 +69,7 @@ def test_one_run_alone_is_told(page, store):
     assert "One run alone cannot be compared" in words(page("good"))
 
 
+@pytest.mark.slow
 def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
     answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")
     shown = words(page("good", "other"))
@@ -86,6 +87,7 @@ def test_without_two_finished_runs_it_says_what_it_is_for(page, tmp_path, monkey
     assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_gone_is_left_out(page, store):
     assert "good is better than poor." in words(page("good", "gone", "poor"))
 

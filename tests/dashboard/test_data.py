@@ -42,6 +42,7 @@ def test_a_sentence_is_read_once_for_each_text(runs):
     assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
 
 
+@pytest.mark.slow
 def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
     asked = ("finished", "good", "positive")
     found = [type(ask(*asked)).__name__ for ask in (data.parts, data.lambdas, data.pushed) for _ in range(2)]

@@ -131,6 +131,7 @@ def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app, monkeyp
     assert record.config == from_dict(to_dict(record.config))
 
 
+@pytest.mark.slow
 def test_a_wrong_encoding_is_told_and_another_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Encoding").set_value("utf-16").run()
@@ -164,6 +165,7 @@ def test_where_the_first_table_is_refused_another_can_be_chosen(app):
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
+@pytest.mark.slow
 def test_another_column_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV)
     chosen(app, "Label column").set_value("review").run()
@@ -172,6 +174,7 @@ def test_another_column_is_looked_at_anew(app):
     assert not [button for button in app.button if button.key == "use-data"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -208,6 +211,7 @@ def test_cells_of_a_file_are_text(app, tmp_path):
     assert "<script" not in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_path_is_looked_at_before_it_is_used(app, table):
     opened(app, "data", data=str(table))
     assert "reviews.csv" in text_of(app)
@@ -277,6 +281,7 @@ def test_the_yardstick_is_measured_on_demand_and_kept(app, table):
     assert not [button for button in app.button if button.key == "measure"]
 
 
+@pytest.mark.slow
 def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
     lines = ["запись,оценка,город", *(f"скучный фильм номер {n},{n % 5},{'АБ'[n % 2]}" for n in range(40))]
     uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))

@@ -8,6 +8,8 @@ from pages import opened, words
 
 from dashboard import access
 
+pytestmark = pytest.mark.slow
+
 LONGER = " with gears and valves that turn well"
 
 

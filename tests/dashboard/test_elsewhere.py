@@ -73,6 +73,7 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     }
 
 
+@pytest.mark.slow
 def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
     app.session_state["elsewhere-data"] = str(other)
     pages.opened(app, "performance", run="finished")
@@ -91,6 +92,7 @@ def test_more_codes_than_classes_are_not_guessed(app, runs, tmp_path, at_once):
     assert "Say first what '0', '1', '2' mean, or leave their rows out" in said
 
 
+@pytest.mark.slow
 def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
     app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
     pages.opened(app, "performance", run="finished")

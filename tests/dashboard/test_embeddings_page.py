@@ -17,6 +17,8 @@ from core.runs import errands, layers, projections
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 
 def opened(app, **parameters: str):
     """The page as a link with these parameters shows it."""
@@ -34,7 +36,6 @@ def saved_map(runs, **settings) -> projections.MapFiles:
     return files
 
 
-@pytest.mark.slow
 def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
     shown = words(opened(app, run="finished"))
     assert "PCA, 2-D" in shown and "n = 16" in shown
@@ -68,7 +69,6 @@ def test_embeddings_that_cannot_be_read_are_told(app, runs):
     assert "This page cannot continue" in shown and "embeddings.npy" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("dimensions", "name"), [(2, "t-SNE, 2-D"), (3, "t-SNE, 3-D")])
 def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensions, name):
     saved_map(runs, method="tsne", dimensions=dimensions)
@@ -118,7 +118,6 @@ def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
     assert "Compute the map again" in [button.label for button in app.button]
 
 
-@pytest.mark.slow
 def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     shown = opened(app, run="finished", select="text~number 1")
@@ -130,7 +129,6 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     assert sorted(marked) == chosen
 
 
-@pytest.mark.slow
 def test_what_is_searched_is_ringed_and_becomes_the_selection(app, runs):
     opened(app, run="finished", find="number 1", density="on")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
@@ -144,7 +142,6 @@ def test_what_is_searched_is_ringed_and_becomes_the_selection(app, runs):
     assert f"{n} of 16 sentences" in words(app)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
 def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
     saved_map(runs, method="tsne")
@@ -153,7 +150,6 @@ def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how
     assert "<b>good" not in shown
 
 
-@pytest.mark.slow
 def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_marked(app, runs):
     shown = words(opened(app, run="finished", place="good film number 3", at="none", select="text~number 1"))
     assert "“good film number 3”, among 16, in the space of what the head reads" in shown
@@ -166,7 +162,6 @@ def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_mar
     assert "nearest to “good film number 3”" in words(app)
 
 
-@pytest.mark.slow
 def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_selected(app, runs):
     shown = words(opened(app, run="finished", select="truth=positive"))
     table = next(each.value for each in app.dataframe if {"near", "distance"} <= {*each.value.columns})
@@ -178,7 +173,6 @@ def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_
     assert "nearest to 8: true positive" in words(app)
 
 
-@pytest.mark.slow
 def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
     opened(app, run="finished", select="truth=positive")
     for _ in range(200):
@@ -194,7 +188,6 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
     assert not app.exception and "nearest in training to 8: true positive" in words(app)
 
 
-@pytest.mark.slow
 def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(layers, "start", lambda store, here: layers.compute(store, here))
@@ -207,14 +200,12 @@ def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs
     assert "Layers · CSV" in [button.label for button in app.get("download_button")]
 
 
-@pytest.mark.slow
 def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     shown = words(opened(app, run="finished", place="good"))
     assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown
 
 
-@pytest.mark.slow
 def test_switching_runs_and_splits_keeps_the_page_whole(app, runs):
     opened(app, run="finished", split="validation", colour="phenomenon")
     for name in ("baseline", "damaged", "finished"):

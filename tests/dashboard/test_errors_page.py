@@ -263,6 +263,7 @@ def picked() -> None:
     _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
 
 
+@pytest.mark.slow
 def test_what_is_picked_becomes_the_selection(runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))

@@ -17,6 +17,8 @@ from core.runs.store import RunStore
 from dashboard.figures.registry import FIGURES
 from dashboard.figures.theme import DARK, LIGHT
 
+pytestmark = pytest.mark.slow
+
 TEXT = "a good </script><b>film"
 
 
@@ -33,7 +35,6 @@ def data_of(page: str) -> list[dict]:
     return json.loads(call)
 
 
-@pytest.mark.slow
 def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
     folder, result = made
     names = [each["name"] for each in result["files"]]
@@ -95,7 +96,6 @@ def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
 
 
-@pytest.mark.slow
 def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path):
     given = {"only": ["grid"], "text": "not good", "store": RunStore(trained)}
     verbs.figures("finished", tmp_path / "plain", **given)
@@ -130,7 +130,6 @@ def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
     assert f"background: {tokens.paper}" in (tmp_path / "calibration.html").read_text()
 
 
-@pytest.mark.slow
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
     result = verbs.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
@@ -148,7 +147,6 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
     assert "no attention" in result["left_out"]["grid"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -183,7 +181,6 @@ def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
         verbs.figures("damaged", tmp_path, store=RunStore(trained))
 
 
-@pytest.mark.slow
 def test_behaviour_is_drawn_once_the_run_was_asked(trained, tmp_path):
     asked = {"only": ["behaviour"], "store": RunStore(trained)}
     with pytest.raises(InputError, match="sentiscope behave baseline"):
@@ -192,7 +189,6 @@ def test_behaviour_is_drawn_once_the_run_was_asked(trained, tmp_path):
     assert [each["name"] for each in verbs.figures("baseline", tmp_path, **asked)["files"]] == ["behaviour"]
 
 
-@pytest.mark.slow
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
     made = verbs.figures("finished", tmp_path, store=RunStore(trained))["files"]

@@ -57,6 +57,7 @@ def poisoned(runs):
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", cases(["overview", "train", "performance", "lambdas"], ["overview"]))
 def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
     shown = text_of(opened(app, page, run="finished"))
@@ -81,6 +82,7 @@ def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, ru
     assert "was made with &#x27;grades.csv&#x27; of the machine that it comes from" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["/dev/zero", "~nosuch-person/x.csv", "a\0b.csv", "elsewhere:grades.csv"])
 def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
     shown = text_of(opened(app, "data", data=name))

@@ -14,6 +14,8 @@ from core.runs.store import RunStore
 from dashboard import data, state
 from dashboard.figures.methods import NAMES, QUICK_METHODS
 
+pytestmark = pytest.mark.slow
+
 TEXT = "good film, dull and slow"
 
 
@@ -30,7 +32,6 @@ def together(runs, name="finished"):
     return found
 
 
-@pytest.mark.slow
 def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_agreement(app, runs):
     opened(app)
     words, agreement = pages.drawn(app, "cells")
@@ -63,7 +64,6 @@ def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     ]
 
 
-@pytest.mark.slow
 def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
     opened(app, methods="all")
     words, _ = pages.drawn(app, "cells")
@@ -73,7 +73,6 @@ def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
     assert about.startswith(f"good, Shapley: {signed(word.push, 3)} ±")
 
 
-@pytest.mark.slow
 def test_they_are_those_of_the_edited_model(app, runs):
     opened(app, edit="h1.1")
     (words, _), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
@@ -88,7 +87,6 @@ def asked(text: str) -> data.Asking:
     return data.asking(("methods", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
-@pytest.mark.slow
 def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):
     text = "slow film, good and dull"
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
@@ -105,7 +103,6 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
 
 
-@pytest.mark.slow
 def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     text = "good and slow, dull film"
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
@@ -115,7 +112,6 @@ def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
 
 
-@pytest.mark.slow
 def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):
     opened(app, text="good")
     assert len(pages.drawn(app, "cells")) == 1 and "Do the methods agree" not in markup(app)

@@ -10,6 +10,8 @@ from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 TEXT, DONOR = "good film, dull and slow", "good film, good and slow"
 
 
@@ -17,7 +19,6 @@ def opened(app, **parameters: str):
     return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
 
 
-@pytest.mark.slow
 def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app, runs):
     opened(app, donor=DONOR)
     (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("places taken"))
@@ -30,7 +31,6 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
     assert "From another sentence" in markup(app) and "towards positive" in markup(app)
 
 
-@pytest.mark.slow
 def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
     opened(app, donor="good <b>film</b>")
     said = markup(app)
@@ -39,7 +39,6 @@ def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, ru
     assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
 
 
-@pytest.mark.slow
 def test_without_a_second_sentence_the_page_offers_the_field(app, runs):
     opened(app)
     assert "Type the sentence with one word replaced" in markup(app)

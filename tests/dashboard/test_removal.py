@@ -11,6 +11,8 @@ from core.config import compose
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 
 def text_of(app) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
@@ -39,7 +41,6 @@ def test_nothing_is_deleted_before_it_is_confirmed(chosen, runs):
     assert not app.exception and (runs / "baseline").is_dir()
 
 
-@pytest.mark.slow
 def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
     app = chosen("baseline")
     app.button(key="remove-baseline").click().run()
@@ -49,7 +50,6 @@ def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
     assert (runs / "finished" / "run.json").is_file()
 
 
-@pytest.mark.slow
 def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
     app.query_params["run"] = "damaged"
     app.run()

@@ -26,6 +26,8 @@ from dashboard.reports.coded import codes_section, session
 from dashboard.reports.drawn import difference
 from dashboard.reports.reading import Reading
 
+pytestmark = pytest.mark.slow
+
 LABELS = np.arange(60) % 2
 GOOD, POOR = np.arange(60) % 10 > 1, np.arange(60) % 3 > 0
 EVIL = '</script><script>alert("x")</script>'
@@ -55,7 +57,6 @@ def good(store):
     return build(["good"], store=store)
 
 
-@pytest.mark.slow
 def test_metrics_and_intervals_are_those_of_the_record(good):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup
@@ -101,7 +102,6 @@ def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
     assert not re.findall(r'(?:src|href)="(?!#)', good.markup)
 
 
-@pytest.mark.slow
 def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
     made = build(["good", "poor"], store=store)
     (pair,) = verbs.compare("good", "poor", store=store)["pairs"]
@@ -112,7 +112,6 @@ def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
     assert {"1-metrics", "2-confusion"} <= set(made.about["figures"]) | set(made.about["left_out"])
 
 
-@pytest.mark.slow
 def test_a_run_that_keeps_no_texts_gives_none_away(store):
     codes = Run("private", store).codes
     made = build(["private"], store=store)
@@ -126,7 +125,6 @@ def test_a_run_that_keeps_no_texts_gives_none_away(store):
     assert "sentence 3" in whole and not [told for told in (EVIL, "text 1", "=paper") if told in whole]
 
 
-@pytest.mark.slow
 def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     run = Run("good", store)
     run.codes.add("irony", definition="<b>the opposite</b>", example="great, just great")
@@ -178,7 +176,6 @@ def test_a_file_that_is_there_stays_as_it_is(store, tmp_path):
         verbs.report("good", tmp_path / "no" / "such" / "folder.html", store=store)
 
 
-@pytest.mark.slow
 def test_a_visitor_of_a_server_is_told_no_path(store):
     record = store.read("poor")
     data = dataclasses.replace(record.config.data, name="/srv/secret/reviews.csv")
@@ -254,7 +251,6 @@ def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_pa
     assert told(draw["id"]) == told("ann") == (True, False), "a whole draw is among what ann has coded"
 
 
-@pytest.mark.slow
 def test_a_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):
     random, labels = np.random.default_rng(0), np.arange(3000) % 2
     letters, often = list("abcdefghijklmnopqrstuvwxyz"), 1 / np.arange(1, 30_001)

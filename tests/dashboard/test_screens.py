@@ -77,6 +77,7 @@ def test_a_finished_run_is_shown(app, runs, page, brief):
     assert SAID[page][1] in text_of(opened(app, page, run="finished", **brief))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, brief):
     shown = text_of(opened(app, page, run="damaged", **brief))
@@ -94,6 +95,7 @@ def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
     assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
 
 
+@pytest.mark.slow
 def test_a_link_without_a_run_gets_a_finished_one_and_carries_it_from_then_on(app, runs):
     opened(app, "overview")
     assert app.session_state[state.RUN] in ("finished", "baseline")
@@ -221,6 +223,7 @@ def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     assert "No run is chosen" in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_folder_that_disappears_leaves_an_empty_overview(app, runs):
     opened(app, "overview")
     shutil.rmtree(runs)
@@ -299,6 +302,7 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     assert store.cancel_requested("two") and not store.cancel_requested("one")
 
 
+@pytest.mark.slow
 def test_another_training_can_be_started_while_one_runs(app, runs):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
@@ -374,6 +378,7 @@ def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, 
     assert "cannot be read" in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_chosen_row_can_be_exported(app, runs):
     opened(app, "overview")
     app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}

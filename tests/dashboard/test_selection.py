@@ -65,6 +65,7 @@ def test_a_cell_at_the_usual_threshold_is_selected_by_rule(runs):
     assert link(app) == "truth={};said={}".format(*(table.classes[number] for number in cell))
 
 
+@pytest.mark.slow
 def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
@@ -192,6 +193,7 @@ def take_slice() -> None:
     take_slice(source, SAVED.shape(source))
 
 
+@pytest.mark.slow
 def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
     store = RunStore(runs)
     save_slice(store, store.read("finished"), "sure", Selection(("p_said>0.5",)))
@@ -242,6 +244,7 @@ def test_a_saved_slice_is_picked_in_the_bar_of_any_page_and_its_codes_are_counte
     assert link(app) == "split=validation;margin<0.9"
 
 
+@pytest.mark.slow
 def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
     """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
     store = RunStore(runs)
@@ -313,6 +316,7 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
 
 
+@pytest.mark.slow
 def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["truth"] == table.classes[0]).to_numpy()

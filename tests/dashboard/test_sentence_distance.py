@@ -15,6 +15,8 @@ from core.interpret.templates import FILLER, TEMPLATES
 from core.runs.store import RunStore
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 OWN = "good film, [not] {} dull"
 
 
@@ -48,7 +50,6 @@ def agrees(app, found) -> bool:
     return [line["y"] for line in drawn] == [pytest.approx(values, abs=1e-6) for _, values in lines]
 
 
-@pytest.mark.slow
 def test_the_curves_are_those_of_the_command_line(app, runs):
     opened(app)
     assert agrees(app, said("finished", text="not good", store=RunStore(runs)))
@@ -60,21 +61,18 @@ def test_the_curves_are_those_of_the_command_line(app, runs):
     assert len({line["marker"]["symbol"] for line in curves(app)}) == 2, "never colour alone"
 
 
-@pytest.mark.slow
 def test_a_link_has_the_template_the_words_and_the_runs(app, runs):
     opened(app, template=OWN, insert="so very", curves="baseline")
     assert app.selectbox(key=state.TEMPLATE).value == OWN
     assert agrees(app, said("finished", "baseline", text=OWN, insert="so very", store=RunStore(runs)))
 
 
-@pytest.mark.slow
 def test_a_typed_sentence_with_a_place_is_the_first_template(app, runs):
     opened(app, text=OWN)
     assert app.selectbox(key=state.TEMPLATE).options[0] == OWN
     assert agrees(app, said("finished", text=OWN, store=RunStore(runs)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -91,7 +89,6 @@ def test_what_cannot_be_filled_is_said_and_the_rest_of_the_page_is_there(app, ru
     assert "Two runs side by side" in shown
 
 
-@pytest.mark.slow
 def test_markup_in_a_template_is_words(app, runs):
     opened(app, template="<b>not</b> {} good")
     assert "<b>not" not in json.dumps(curves(app)) and "&lt;b&gt;not" in json.dumps(curves(app))
@@ -102,7 +99,6 @@ def test_a_baseline_and_an_empty_sentence_have_curves_too(app, runs):
     assert agrees(app, said("baseline", text="not good", store=RunStore(runs)))
 
 
-@pytest.mark.slow
 def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
@@ -119,7 +115,6 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
         verbs.figures("finished", tmp_path, text="good film", **given)
 
 
-@pytest.mark.slow
 def test_ours_can_be_named_in_a_link(app, runs):
     name = list(TEMPLATES)[2]
     opened(app, template=name, insert=FILLER)

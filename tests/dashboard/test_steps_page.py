@@ -20,6 +20,7 @@ def shown(app, **link):
     return data
 
 
+@pytest.mark.slow
 def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
     data = shown(app, run="finished", text="a good film", stage="softmax", layer="1", head="2", component="2")
     assert data["at"] == "softmax" and data["place"] == "layer 1, head 2, A₂"
@@ -28,6 +29,7 @@ def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
     assert maps[2]["cells"][1] == pytest.approx(found["stages"][6]["matrices"][2]["values"][1], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_without_a_stage_it_begins_with_the_scores_and_one_that_is_not_there_is_forgotten(app, runs):
     assert shown(app, run="finished", text="good")["at"] == "scores"
     assert shown(app, run="finished", text="good", stage="unheard")["at"] == "scores"
@@ -40,6 +42,7 @@ def test_a_baseline_has_a_short_version_and_no_layer_to_choose(app, runs):
     assert not app.get("button_group")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["finished", "baseline"])
 def test_a_text_without_words_has_a_next_step(app, runs, run):
     opened(app, "steps", run=run)
@@ -47,6 +50,7 @@ def test_a_text_without_words_has_a_next_step(app, runs, run):
     assert not app.exception and NOTHING in words(app) and drawn(app, "steps") == []
 
 
+@pytest.mark.slow
 def test_a_text_that_is_too_long_is_told(app, runs, monkeypatch):
     monkeypatch.setattr(computing, "MOST_TOKENS", 4)
     assert "more than 4 tokens" in words(opened(app, "steps", run="finished", text="a good film number one"))

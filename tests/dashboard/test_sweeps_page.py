@@ -42,6 +42,7 @@ def page(app, monkeypatch, table):
     return opened
 
 
+@pytest.mark.slow
 def test_without_a_sweep_it_says_what_one_is_for_and_offers_to_plan_one(page, runs):
     app = page()
     assert "No sweep has been planned here yet" in words(app)
@@ -93,6 +94,7 @@ def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, run
     assert (started.model.width, started.text.tokenizer) == (known.model.width, known.text.tokenizer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("grid", "said"), [("training.lrr=1", "did you mean"), ("lr", "write name=value"), ("data.folds=2", "own options")]
 )
@@ -151,6 +153,7 @@ def test_a_link_to_a_sweep_that_is_not_here_says_so(page, planned):
     assert "There is no sweep “gone” here" in words(page(sweep="gone"))
 
 
+@pytest.mark.slow
 def test_a_damaged_plan_is_told(page, planned, store):
     sweep.path(store, "study").write_text("{")
     assert "Sweep “study” is damaged" in words(page(sweep="study"))

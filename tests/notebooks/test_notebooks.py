@@ -10,6 +10,8 @@ from nbclient import NotebookClient
 
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = sorted(Path(__file__).parent.glob("*.ipynb"))
 EVERY = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 HTML, PLOTLY = "text/html", "application/vnd.plotly.v1+json"
@@ -27,7 +29,6 @@ def shown(notebook, kind):
     return [output["data"][kind] for output in outputs if kind in output.get("data", {})]
 
 
-@pytest.mark.slow
 def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)

@@ -97,6 +97,7 @@ def test_runs_stand_beside_each_other_with_what_fails(file):
     assert {each["capability"] for each in found["differences"]} == {"words", "negation", "spelling"}
 
 
+@pytest.mark.slow
 def test_one_run_has_nothing_to_differ_from_and_a_run_is_asked_once(file):
     found = verbs.behave(RUNS[0], RUNS[0], suite=file)
     assert len(found["runs"]) == 1 and found["differences"] == []

@@ -59,6 +59,7 @@ def test_an_agreement_that_cannot_be_estimated_is_taken_as_complete(found):
     assert agreement([failures(found)]) == 1.0
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_promise_where_templates_differ():
     """800 suites of 20 templates with 4 sentences each, whose rates follow Beta(0.6, 1.4): mean 0.3, ρ = 1/3."""
     random, held = np.random.default_rng(0), []

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 SUITE = """
 name: mine
@@ -29,7 +31,6 @@ def file(place, monkeypatch):
     return path
 
 
-@pytest.mark.slow
 def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     code, out, _ = cli("behave", "starter-vanilla", "starter-differential", "--suite", file)
     assert code == 0
@@ -47,7 +48,6 @@ def test_the_json_is_what_the_verb_gives(cli, file):
     assert found["capabilities"][0]["tests"][0]["failing"]["starter-vanilla"][0]["texts"] == ["The film was bad."]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -121,6 +121,7 @@ def test_files_go_out_and_in(cli, run, tmp_path):
     assert taken == {"rows": 20, "added": ["irony"], "codes": 1} and run.codes.list()["codes"] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -24,6 +24,8 @@ from core import verbs
 from core.cli import main
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "model.width": 16,
     "model.ff_width": 16,
@@ -66,7 +68,6 @@ def load(result):
     return json.loads(out)
 
 
-@pytest.mark.slow
 def test_train_reports_status_metrics_intervals_and_lambda(trained):
     assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
@@ -78,7 +79,6 @@ def test_train_reports_status_metrics_intervals_and_lambda(trained):
     assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -108,7 +108,6 @@ def test_limit_and_seed_cut_training_rows_only(cli):
     assert load(cli("evaluate", "cut", "--json"))["n"] == 12
 
 
-@pytest.mark.slow
 def test_a_length_is_settings_that_others_override(cli):
     code, _, err = cli("train", "--length", "a week")
     assert code == 2 and "'short', 'medium', 'full'" in err
@@ -119,7 +118,6 @@ def test_a_length_is_settings_that_others_override(cli):
     assert load(cli("runs", "rm", "aimed", "--json"))["removed"]
 
 
-@pytest.mark.slow
 def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
     packed = load(cli("runs", "export", "first", "first.zip", "--json"))
     assert packed["bytes"] == (place / "first.zip").stat().st_size
@@ -132,7 +130,6 @@ def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, train
     assert code == 2 and "bad.zip: is not a zip file" in err
 
 
-@pytest.mark.slow
 def test_evaluate_gives_what_predictions_say(cli, trained):
     shown = load(cli("evaluate", "first", "--json"))
     assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
@@ -140,7 +137,6 @@ def test_evaluate_gives_what_predictions_say(cli, trained):
     assert np.sum(shown["confusion"]) == shown["n"] == 12
 
 
-@pytest.mark.slow
 def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
     found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
@@ -148,7 +144,6 @@ def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
 
 
-@pytest.mark.slow
 def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
     shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
     lines = (place / "reviews.csv").read_text().splitlines()[1:]
@@ -162,7 +157,6 @@ def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trai
     assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
 
 
-@pytest.mark.slow
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
     short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
     load(cli("train", *short, "--name", "shorter", "--json", *TINY))
@@ -182,7 +176,6 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
 
 
-@pytest.mark.slow
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
@@ -197,7 +190,6 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
-@pytest.mark.slow
 def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
     shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
@@ -208,7 +200,6 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
-@pytest.mark.slow
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     whole = [
         each["probabilities"]["positive"]
@@ -231,7 +222,6 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     assert code == 2 and "leave --passage out" in err
 
 
-@pytest.mark.slow
 def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
@@ -246,7 +236,6 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
-@pytest.mark.slow
 def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
     most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
     expected = [(1, 0), (most, 300 - most)]
@@ -264,7 +253,6 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
         assert [(each["read"], each["cut"]) for each in said] == cut
 
 
-@pytest.mark.slow
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
@@ -318,7 +306,6 @@ def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, pla
     assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     """Peak of everything that predicts, in processes of their own; a row more may cost 100 bytes at most."""
     peaks = []
@@ -341,7 +328,6 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     assert peaks[1] - peaks[0] < 100 * 50_000 + 20e6
 
 
-@pytest.mark.slow
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
     (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
     shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
@@ -351,14 +337,12 @@ def test_a_line_ends_where_editors_end_it(cli, trained, place):
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
-@pytest.mark.slow
 def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
     assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
 
 
-@pytest.mark.slow
 def test_a_text_never_steers_the_terminal(cli, trained):
     for verb in ("predict", "inspect", "explain", "steps", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
@@ -384,7 +368,6 @@ def stirred(cli, trained, place):
     mix_in(store, "stirred", "counted", 0.25)
 
 
-@pytest.mark.slow
 def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
     length = len(shown["tokens"])
@@ -398,7 +381,6 @@ def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     assert "&lt;b&gt;good" in page and "<b>good" not in page and "src=" not in page.partition("<h1>")[2][:2000]
 
 
-@pytest.mark.slow
 def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
     asked = "explain", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
@@ -427,7 +409,6 @@ def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
     assert longer["verdict"] in ("agree", "disagree", "inconclusive") and 0 < longer["p"] <= 1
 
 
-@pytest.mark.slow
 def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
     asked = "explain", "first", "word1 is good", "--target", "negative", "--method"
     shown = load(cli(*asked, "integrated", "--json"))
@@ -438,7 +419,6 @@ def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
     assert "±" in cli(*asked, "shapley")[1].splitlines()[1]
 
 
-@pytest.mark.slow
 def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, trained):
     asked = "explain", "first", "word1 is good", "--parts"
     shown = load(cli(*asked, "--json"))
@@ -452,7 +432,6 @@ def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, traine
     assert code == 2 and "leave --parts out" in err
 
 
-@pytest.mark.slow
 def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
     asked = "explain", "first", "word1 is good so good"
     shown = load(cli(*asked, "--methods", "--json"))
@@ -473,7 +452,6 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
         assert code == 2 and why in err
 
 
-@pytest.mark.slow
 def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
     for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
         alone = load(cli("explain", "stirred", "so good", *more, "--edit", "mix.0", "--json"))
@@ -483,7 +461,6 @@ def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cl
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
-@pytest.mark.slow
 def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
     asked = "explain", "first", "word1 is good", "--lambdas"
     shown = load(cli(*asked, "--json"))
@@ -498,7 +475,6 @@ def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
         assert code == 2 and why in err
 
 
-@pytest.mark.slow
 def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
     asked = "steps", "first", "word1 is good", "--layer", "1", "--head", "2"
     shown = load(cli(*asked, "--component", "1", "--json"))
@@ -519,7 +495,6 @@ def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
     assert code == 1 and "knows no word" in err
 
 
-@pytest.mark.slow
 def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
     asked = "believe", "first", "--method", "deletion", "--limit", 12
     code, out, err = cli(*asked)
@@ -530,7 +505,6 @@ def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
     assert "(was there)" in cli(*asked)[1]
 
 
-@pytest.mark.slow
 def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, trained):
     found = load(cli("believe", "first", "word1 is so good", "--method", "gradient", "--json"))
     assert found["methods"][0]["words"] == 4 and "verdict" not in found["methods"][0]
@@ -541,7 +515,6 @@ def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, tra
         assert (code, out) == (2, "") and str(wrong[1]) in err
 
 
-@pytest.mark.slow
 def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
     shown = load(cli(*asked, "--json"))
@@ -563,7 +536,6 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert code == 2 and why in " ".join(err.split())
 
 
-@pytest.mark.slow
 def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
     asked = "patch", "first", "word1 is good", "word1 is bad"
     shown = load(cli(*asked, "--target", "positive", "--json"))
@@ -579,7 +551,6 @@ def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
     assert code == 2 and "The first has 3: word1 | is | good; the second 1: bad" in " ".join(err.split())
 
 
-@pytest.mark.slow
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
         code, out, err = cli("explain", "first", "good", *wrong)
@@ -587,7 +558,6 @@ def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     assert load(cli("explain", "first", "", "--json"))["words"] == []
 
 
-@pytest.mark.slow
 def test_flip_shows_the_words_that_change_the_answer(cli, trained):
     asked = "flip", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
@@ -612,7 +582,6 @@ def test_flip_shows_the_words_that_change_the_answer(cli, trained):
     )
 
 
-@pytest.mark.slow
 def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
     assert "[bold]:x:[/bold] [-good-]" in cli("flip", "first", "[bold]:x:[/bold] good")[1]
     for wrong, why in (
@@ -626,7 +595,6 @@ def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
-@pytest.mark.slow
 def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
     asked = "distance", "first", "Word1 is [not] {} good", "--insert", "so | so far"
     shown = load(cli(*asked, "--json"))
@@ -646,7 +614,6 @@ def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
     assert len(bare["steps"]) == 2 and bare["curves"][0]["without"] is None and bare["target"] == "negative"
 
 
-@pytest.mark.slow
 def test_distance_refuses_what_it_cannot_fill(cli, trained):
     for wrong, why in (
         (("good",), "mark one place with {}"),
@@ -660,7 +627,6 @@ def test_distance_refuses_what_it_cannot_fill(cli, trained):
         assert code == 2 and out == "" and why in " ".join(err.split())
 
 
-@pytest.mark.slow
 def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
     assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)
@@ -673,7 +639,6 @@ def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     assert code == 2 and "it has test, validation" in err
 
 
-@pytest.mark.slow
 def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
     table = tmp_path / "few.csv"
     rows = (
@@ -697,7 +662,6 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     assert code == 2 and "--edit qqzz=<qq: this run has layers 1 to" in told and "pieces" not in told
 
 
-@pytest.mark.slow
 def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
@@ -717,7 +681,6 @@ def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
     assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
 
 
-@pytest.mark.slow
 def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
     done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
     assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
@@ -728,7 +691,6 @@ def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
     assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
 
 
-@pytest.mark.slow
 def test_runs_are_listed_shown_and_removed(cli, trained):
     rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
     assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
@@ -746,7 +708,6 @@ def test_presets_of_one_paper(cli):
     assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
 
 
-@pytest.mark.slow
 def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
@@ -807,7 +768,6 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
     assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
 
 
-@pytest.mark.slow
 def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
     (place / "bare.csv").write_text(
         "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))
@@ -818,14 +778,12 @@ def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
     assert not found["header"] and found["rows"] == 41 and found["classes"] == {"bad": 20, "good": 21}
 
 
-@pytest.mark.slow
 def test_card_has_counts_and_the_yardstick(cli):
     card = load(cli("data", "card", "reviews.csv", "--json"))
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
     assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
 
 
-@pytest.mark.slow
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
     result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
@@ -863,7 +821,6 @@ WRONG = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
 def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, arguments, words):
     before = cli("runs", "list", "--json")[1]
@@ -873,7 +830,6 @@ def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained
     assert cli("runs", "list", "--json")[1] == before
 
 
-@pytest.mark.slow
 def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, trained, place):
     shutil.copytree(place / "runs" / "first", place / "runs" / "bare")
     (place / "runs" / "bare" / "weights.safetensors").unlink()
@@ -882,7 +838,6 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     assert cli("runs", "rm", "bare")[0] == 0
 
 
-@pytest.mark.slow
 def test_data_check_says_what_it_found_in_sentences(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
     code, out, _ = cli("data", "check", "few.csv")
@@ -896,7 +851,6 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
 
 
-@pytest.mark.slow
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
@@ -916,7 +870,6 @@ def test_only_registered_data_sets_are_mixed(cli):
     assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
 
 
-@pytest.mark.slow
 def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
     rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
     rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]

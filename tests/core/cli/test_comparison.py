@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import sentiscope
 
+pytestmark = pytest.mark.slow
+
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
@@ -47,7 +49,6 @@ def found(asked):
     return json.loads(out)
 
 
-@pytest.mark.slow
 def test_json_has_runs_pairs_and_values(found):
     assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
     assert (found["data"], found["split"], found["n"], len(found["pairs"])) == ("built-in", "test", 3202, 3)
@@ -72,7 +73,6 @@ def test_a_person_reads_a_finding_letters_and_verdicts(asked):
     assert "A − C" in out and "C is better" in out and "McNemar" in out
 
 
-@pytest.mark.slow
 def test_other_data_are_asked_of_the_models(asked):
     code, out, err = asked("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss", "--json")
     assert code == 0, err
@@ -81,7 +81,6 @@ def test_other_data_are_asked_of_the_models(asked):
     assert [(row["value"], row["n"]) for row in found["by"]] == [("negated", 20), ("plain", 20)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -105,7 +104,6 @@ def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
     assert code == 2 and out == "" and reason in " ".join(err.split()) and "Traceback" not in err
 
 
-@pytest.mark.slow
 def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
     """Codes come to the same as the words, and rows of a label that is left out are not counted."""
     options = ["--map", "0=negative", "--map", "1=positive"]
@@ -121,7 +119,6 @@ def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
     assert "n = 40" in merged
 
 
-@pytest.mark.slow
 def test_a_label_that_no_row_has_is_told(asked):
     code, out, err = asked(
         "compare", *STARTERS[:2], "--data", "own.csv", "--map", "good=positive", "--map", "negative="
@@ -131,7 +128,6 @@ def test_a_label_that_no_row_has_is_told(asked):
     assert "Note: left out: label 'negative' (20 rows)" in out
 
 
-@pytest.mark.slow
 def test_python_gives_the_same(found, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
     first, *others = STARTERS

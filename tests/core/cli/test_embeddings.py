@@ -13,6 +13,8 @@ from core.handle import Run
 from core.runs.record import EMBEDDINGS, EVALUATION
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("late delivery", "wants a refund", "very friendly")
 
 
@@ -36,7 +38,6 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 def test_groups_have_names_sizes_and_errors_in_every_way_of_asking(cli, place):
     code, out, _ = cli("groups", "clouds")
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -57,7 +58,6 @@ def test_too_few_sentences_have_no_groups_and_say_so(cli):
     assert code == 0 and out.startswith("No groups: of 8 sentences there are no groups to look for")
 
 
-@pytest.mark.slow
 def test_neighbours_of_a_row_need_no_model(cli, place):
     key = json.loads(cli("errors", "clouds", "--where", "all", "--json")[1])["rows"][0]["key"]
     code, out, err = cli("neighbours", "clouds", "--key", key, "--most", 3, "--json")
@@ -72,7 +72,6 @@ def test_neighbours_of_a_row_need_no_model(cli, place):
     assert found["neighbours"] == Run("clouds", RunStore(place / "runs")).neighbours(key=key, most=3)["neighbours"]
 
 
-@pytest.mark.slow
 def test_training_near_a_selection_is_told_in_every_way_of_asking(cli, place, monkeypatch):
     """Without weights no training sentence can be read: their vectors are given."""
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
@@ -92,7 +91,6 @@ def test_training_near_a_selection_is_told_in_every_way_of_asking(cli, place, mo
     assert "100 % have its true label, 0 % what the run says." in printed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -39,6 +39,7 @@ def place(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_errors_stand_with_truth_and_answer(cli):
     code, out, _ = cli("errors", "three")
     lines = [" ".join(line.split()) for line in out.splitlines()]
@@ -47,6 +48,7 @@ def test_the_errors_stand_with_truth_and_answer(cli):
     assert lines[3].endswith("bad good 0.900 0.800 text 0")
 
 
+@pytest.mark.slow
 def test_json_python_and_csv_have_the_same_rows(cli, place):
     code, out, _ = cli("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv", "--json")
     found = json.loads(out)
@@ -117,6 +119,7 @@ def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli
     assert cli("errors", run, "--tags")[0] == cli("errors", run, "--tags", "--where", "text~nobody says this")[0] == 0
 
 
+@pytest.mark.slow
 def test_of_several_labels_what_is_missed_can_be_asked(cli):
     code, out, _ = cli("errors", "several", "--where", "missed=loud", "--json")
     assert code == 0 and [row["text"] for row in json.loads(out)["rows"]] == ["one"]
@@ -149,6 +152,7 @@ def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
     assert (code, out) == (2, "") and said in " ".join(err.split())
 
 
+@pytest.mark.slow
 def test_a_byte_that_is_no_letter_is_in_no_text(cli):
     assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
 
@@ -159,6 +163,7 @@ def test_one_clause_needs_no_list_in_python(place):
     assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
 
 
+@pytest.mark.slow
 def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
     code, out, _ = cli("errors", "starter-vanilla", "--where", "phenomenon=irony", "--json")
@@ -206,6 +211,7 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -36,12 +36,14 @@ def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
     assert row.split() == [*text.split(), "x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS)
 def test_an_error_quotes_what_was_typed(run, capsys, text):
     assert run("data", "check", text) == 2
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_word_too_many_is_quoted_as_it_was_typed(run, capsys, text):
     assert run("train", text) == 2
@@ -61,6 +63,7 @@ def test_nothing_steers_the_terminal(capsys):
     assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["0", "-1", "99999999", "1e400"])
 def test_a_port_that_no_server_can_have_is_refused(run, capsys, port):
     assert run("dashboard", "--port", port, "--no-browser") == 2

@@ -39,6 +39,7 @@ def test_several_labels_come_back_as_tuples(tmp_path):
     assert there.rows["label"][1] == ("calm", "joy") and there.rows["label"][2] == ()
 
 
+@pytest.mark.slow
 def test_a_folder_says_the_same_in_the_other_process(tmp_path):
     for split in ("train", "dev", "test"):
         pd.DataFrame(rows()).to_csv(tmp_path / f"{split}.csv", index=False)

@@ -68,6 +68,7 @@ def test_nul_bytes_are_dropped_and_counted():
     assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
 
 
+@pytest.mark.slow
 def test_bytes_that_make_no_words_are_refused_with_candidates():
     noise = random.Random(4)
     lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]

@@ -96,6 +96,7 @@ def test_column_names_are_distinct():
 field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
 
 
+@pytest.mark.slow
 @examples(60)
 def test_what_the_csv_module_writes_fully_quoted_is_read_back(count):
     @settings(max_examples=count)

@@ -16,6 +16,7 @@ def frame(count, start=0, **columns):
     )
 
 
+@pytest.mark.slow
 def test_parquet_splits_with_labels_json(tmp_path):
     for name, count, start in (("train", 20, 0), ("validation", 4, 100), ("test", 6, 200)):
         frame(count, start, stars=3).to_parquet(tmp_path / f"{name}.parquet")
@@ -83,6 +84,7 @@ def test_limits_hold_for_a_file_for_each_class(monkeypatch, tmp_path):
             read_folder(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_columns_of_train_count_for_all_splits(tmp_path):
     frame(20, alt=["yes", "no"] * 10).to_csv(tmp_path / "train.csv", index=False)
     frame(4).to_csv(tmp_path / "test.csv", index=False)

@@ -13,6 +13,7 @@ def test_every_form_is_read_or_refused():
     assert set(READ) | set(REFUSED) == set(FILES) and not set(READ) & set(REFUSED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
 def test_what_is_read_of_a_file(tmp_path, name):
     path = tmp_path / "file.csv"

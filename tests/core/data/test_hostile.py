@@ -227,6 +227,7 @@ def test_entities_that_multiply_are_not_written_out(tmp_path):
         inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", "&j;")}</row>', doctype))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [20, 20_000])
 def test_a_stream_cut_or_changed_inside_is_a_damaged_workbook(tmp_path, place):
     frame, path = pd.DataFrame(ROWS * 20, columns=["text", "label"]), tmp_path / "a.xlsx"
@@ -278,6 +279,7 @@ def test_a_superscript_is_a_sign_and_no_number(tmp_path):
     assert "no column '²' for data.text" in inspect_file(path, text="²").problem
 
 
+@pytest.mark.slow
 def test_labels_of_thousands_of_digits_are_sorted_as_they_can_be(tmp_path):
     lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
     assert len(inspect_file(written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))).classes) == 2

@@ -42,6 +42,7 @@ def test_a_report_tells_kind_columns_classes_and_first_rows(tmp_path):
     assert found(report) == {"small": ("warning", 40)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["to_parquet", "to_json", "to_jsonl", "to_excel", "to_tsv"])
 def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
     frame = pd.read_csv(table(tmp_path / "a.csv"))
@@ -56,6 +57,7 @@ def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
     pd.testing.assert_frame_equal(read_file(path).rows, read_file(tmp_path / "a.csv").rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["to_csv", "to_excel"])
 def test_a_first_row_said_to_be_data_is_read_as_data(tmp_path, write):
     frame, path = pd.read_csv(table(tmp_path / "a.csv")), tmp_path / ("b.xlsx" if write == "to_excel" else "b.csv")
@@ -98,6 +100,7 @@ def test_labels_in_upper_and_lower_case_and_rare_classes_are_warned_about(tmp_pa
     assert found(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
@@ -121,6 +124,7 @@ def test_a_header_without_rows_is_told(tmp_path):
     assert inspect_file(path).problem == "a.csv: holds a single row; if that is a header, the rows below it are missing"
 
 
+@pytest.mark.slow
 def test_columns_may_be_named_or_numbered(tmp_path):
     path = table(tmp_path / "a.csv", note=["yes", "no", "yes", "yes"] * 10, other=[f"a short {n}" for n in range(40)])
     assert read_file(path, text="other", label="note").report.classes == {"no": 10, "yes": 30}

@@ -65,6 +65,7 @@ def test_numbers_in_lists_are_written_as_a_person_would(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prefix", "label"), [("y_", ""), ("y_", "y_*"), ("", "calm,fear,joy"), ("", "calm, joy,fear"), ("is_", "is_*")]
 )

@@ -11,6 +11,7 @@ from core.data.lineage import digest_texts, find_learned, read_lineage, without_
 from core.exceptions import DataError
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.text(max_size=20), max_size=50))
 def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):

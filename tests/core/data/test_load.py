@@ -274,6 +274,7 @@ def split_of(dataset):
     return {text: split for split, rows in dataset.splits.items() for text in rows["text"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [{}, {"split": "0.6/0.2/0.2"}, {"folds": 4, "fold": 1}, {"seed": 5, "limit": 50}])
 def test_neither_the_order_nor_the_names_of_classes_move_a_row(reviews, cut):
     before = split_of(load(DataConfig(name=reviews, **cut)))

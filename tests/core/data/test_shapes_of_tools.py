@@ -174,6 +174,7 @@ def test_of_several_annotations_the_first_counts_and_it_is_said(tmp_path):
     assert said in [each.message for each in report.findings]
 
 
+@pytest.mark.slow
 def test_several_choices_and_several_prefixes_are_several_labels(tmp_path):
     rows = tasks()
     rows[0]["annotations"] = [choice("good", "bad")]

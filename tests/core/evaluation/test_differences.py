@@ -41,6 +41,7 @@ def measure(found, name):
     return row
 
 
+@pytest.mark.slow
 def test_texts_that_are_drawn_alike_raise_no_warning():
     rng = np.random.default_rng(0)
     found = compare(side(rng, 400), side(rng, 150))
@@ -64,6 +65,7 @@ def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
     assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
 
 
+@pytest.mark.slow
 def test_other_labels_are_told_with_the_class_that_differs_most():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
@@ -79,6 +81,7 @@ def test_other_labels_are_told_with_the_class_that_differs_most():
     assert sentence.endswith("points; chi-square test).") and "95 % interval −" in sentence
 
 
+@pytest.mark.slow
 def test_of_several_labels_the_one_that_differs_is_told():
     rng = np.random.default_rng(0)
     first = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
@@ -87,6 +90,7 @@ def test_of_several_labels_the_one_that_differs_is_told():
     assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
 
 
+@pytest.mark.slow
 def test_longer_texts_are_told_as_a_ratio():
     rng = np.random.default_rng(0)
     found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
@@ -96,6 +100,7 @@ def test_longer_texts_are_told_as_a_ratio():
     assert "has longer texts: typically" in " ".join(found["warnings"])
 
 
+@pytest.mark.slow
 def test_unknown_words_are_compared_with_those_of_held_out_training_texts():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400), side(rng, 100)
@@ -139,6 +144,7 @@ def test_too_few_texts_are_not_compared(n):
     assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
 
 
+@pytest.mark.slow
 def test_rare_classes_are_counted_together():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
@@ -154,6 +160,7 @@ def test_rare_classes_are_counted_together():
     assert measure(found, "labels")["p"] == pytest.approx(chi2_contingency(pooled, correction=False).pvalue)
 
 
+@pytest.mark.slow
 def test_validation_and_test_of_a_data_set_are_compared():
     rng = np.random.default_rng(0)
     frames = {

@@ -59,6 +59,7 @@ def test_the_interval_of_the_area_is_that_of_scikit_learn_on_the_same_rows():
     assert intervals(labels, probabilities)["roc_auc"] == pytest.approx(np.percentile(areas, [2.5, 97.5]).tolist())
 
 
+@pytest.mark.slow
 def test_blocks_do_not_change_anything_but_memory(monkeypatch):
     labels, probabilities = case(40, 3, seed=3)
     whole = intervals(labels, probabilities)
@@ -80,6 +81,7 @@ def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monke
     assert agrees(missed, count, 0.04, 0.065)
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_the_metric_lies_inside():
     labels, probabilities = case(200, 3, seed=4)
     found = intervals(labels, probabilities)

@@ -61,6 +61,7 @@ def test_where_every_row_favours_the_same_one_p_is_that_of_the_signs():
     assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
+@pytest.mark.slow
 def test_the_width_for_one_seed_is_that_of_the_differences_of_rows():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
@@ -86,6 +87,7 @@ def test_more_seeds_on_the_same_rows_are_no_more_texts():
     assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
 
+@pytest.mark.slow
 def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
     base = np.arange(2000) % 10 > 2
     near, far = base.copy(), base.copy()

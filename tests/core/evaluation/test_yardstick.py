@@ -78,6 +78,7 @@ def test_the_second_time_it_is_read(monkeypatch):
     assert yardstick(dataset()) == first
 
 
+@pytest.mark.slow
 def test_what_it_says_of_each_text_is_kept_with_its_metrics():
     known = yardstick(dataset())
     said = yardstick_says("f", ("bad", "good"), "test", kept)
@@ -85,6 +86,7 @@ def test_what_it_says_of_each_text_is_kept_with_its_metrics():
     assert said.shape == (80, 2) and measured == pytest.approx(known["splits"]["test"], abs=1e-6)
 
 
+@pytest.mark.slow
 @each_yardstick
 def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
     yardstick(dataset(), model)
@@ -102,6 +104,7 @@ def test_it_is_fitted_where_no_answers_are_kept(cache):
     assert len(list(cache.glob("*.npz"))) == 1
 
 
+@pytest.mark.slow
 def test_several_labels_are_answered_one_by_one():
     yardstick(several())
     answers = yardstick_answers("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), kept)
@@ -115,6 +118,7 @@ def test_both_yardsticks_stand_beside_each_other(cache):
     assert len(list(cache.glob("*.json"))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [None, b"", b"PK"])
 def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
     yardstick(dataset())
@@ -125,6 +129,7 @@ def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
     assert len(path.read_bytes()) == len(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"fingerprint": "g"}, {"classes": ("neg", "pos")}])
 def test_other_data_is_measured_anew(change, cache):
     yardstick(dataset())
@@ -158,6 +163,7 @@ def test_an_unwritable_cache_is_only_a_warning(tmp_path, monkeypatch, capsys):
     assert "the yardstick is not kept" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
     result = yardstick(several())
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}

@@ -128,6 +128,7 @@ def clock(monkeypatch):
     monkeypatch.setattr("core.failures.codes.now", ledger.now)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "since",
     [

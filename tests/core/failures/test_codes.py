@@ -135,6 +135,7 @@ def test_a_code_in_use_stays(codes):
     assert [code.name for code in codes.book()] == ["irony", "negation"]
 
 
+@pytest.mark.slow
 def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path):
     store, labels = RunStore(tmp_path / "runs"), np.arange(6) % 2
     for name in ("one", "two"):

@@ -35,6 +35,7 @@ def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp
         assert json.load(file) == [{"text": "not bad", "label": "positive"}]
 
 
+@pytest.mark.slow
 def test_a_class_of_thirty_keeps_all(tmp_path):
     with ThreadPoolExecutor(30) as pool:
         list(pool.map(lambda n: keep_example(tmp_path, f"text {n}", "positive", author=f"s{n}"), range(30)))

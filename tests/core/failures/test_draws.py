@@ -33,6 +33,7 @@ def test_a_draw_knows_no_order_and_a_larger_one_holds_it():
     assert set(drawn(KEYS, 75, 3)) != set(drawn(KEYS, 75, 4))
 
 
+@pytest.mark.slow
 def test_every_row_is_drawn_equally_often():
     counts = Counter(key for seed in range(400) for key in drawn(KEYS, 50, seed))
     assert chisquare([counts[key] for key in KEYS]).pvalue > 0.01

@@ -33,6 +33,7 @@ def table(tmp_path):
     return read_table(store, "one")
 
 
+@pytest.mark.slow
 def test_columns_of_names_and_of_one_value_are_no_words_and_names_are_asked_for(table):
     facets = Facets(table)
     assert [facet.name for facet in facets.found] == ["outcome", "truth", "said", "source", "likes", "score", "date"]
@@ -60,6 +61,7 @@ def test_each_option_has_the_rows_of_pandas(table):
     assert len(dates) == 5 and np.sum([option.has for option in dates], axis=0).tolist() == [1] * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "clause"),
     [
@@ -74,6 +76,7 @@ def test_an_id_is_found_by_the_whole_of_it_else_by_a_part(table, typed, clause):
     assert str(looked_up(table, Facets(table).asked, typed)) == clause
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "clause"),
     [
@@ -91,11 +94,13 @@ def test_what_is_searched_is_a_rule_an_id_or_a_piece_of_the_text(table, typed, c
     assert str(understood(table, Facets(table).asked, typed)) == clause
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_typed_and_wrong_is_refused(table):
     with pytest.raises(InputError, match="'soon' is no date"):
         understood(table, Facets(table).asked, "date>=soon")
 
 
+@pytest.mark.slow
 def test_options_of_a_column_are_its_values_and_quarters_and_what_is_missing(table):
     source, likes = Facets(table).found[3:5]
     assert [(option.label, str(option.clause)) for option in source.options][:2] == [
@@ -106,6 +111,7 @@ def test_options_of_a_column_are_its_values_and_quarters_and_what_is_missing(tab
     assert len(likes.options) == 4 and np.sum([option.has for option in likes.options], axis=0).tolist() == [1] * 60
 
 
+@pytest.mark.slow
 def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
     facets, frame = Facets(table).found, table.frame
     clauses = [Clause("wrong"), Clause("truth", "=", "a"), Clause("source", "=", "web")]
@@ -121,6 +127,7 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
     ]
 
 
+@pytest.mark.slow
 def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
     has = np.arange(60) < 4
     found = Facets(table).with_tags({"question": has, "emoji": np.zeros(60, bool)})

@@ -25,6 +25,8 @@ from core.runs.answers import read_answers
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
 
+pytestmark = pytest.mark.slow
+
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
 
@@ -61,7 +63,6 @@ def found(tmp_path_factory):
         return first, trained_on(made.record)
 
 
-@pytest.mark.slow
 def test_planted_labels_stand_first_with_the_likelier_one(found):
     result, dataset = found
     planted = {
@@ -87,7 +88,6 @@ def test_a_text_with_two_labels_is_named_with_its_rows(found):
         assert dataset.splits[row["split"]]["text"][row["row"]].lower() == "the same again"
 
 
-@pytest.mark.slow
 def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, found):
     _, dataset = found
     yardstick(dataset, taught.PRESET)
@@ -102,7 +102,6 @@ def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, foun
     assert given == [yardstick(dataset, taught.PRESET)["C"]] * taught.FOLDS
 
 
-@pytest.mark.slow
 def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
     made = train(str(several_labels_file(tmp_path / "many.csv", 240)), "vanilla", TINY, epochs=1, name="many")
     result = made.errors(label_errors=True)["label_errors"]
@@ -112,7 +111,6 @@ def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
         assert len(before ^ after) == 1 and row["p_truth"] + row["p_likelier"] == pytest.approx(1)
 
 
-@pytest.mark.slow
 def test_where_the_data_are_gone_the_reason_is_given(tmp_path):
     store = RunStore(tmp_path / "runs")
     rows = load(compose("vanilla", {"data.name": "built-in"}).data).splits["test"].head(20)
@@ -121,7 +119,6 @@ def test_where_the_data_are_gone_the_reason_is_given(tmp_path):
     assert "have changed since it was trained" in result["left_out"] and result["rows"] == result["conflicts"] == []
 
 
-@pytest.mark.slow
 def test_of_planted_flips_on_the_corpus_most_stand_in_the_first_tenth(tmp_path):
     """5 % of the labels of training and test are flipped; a starter run and TF-IDF are asked about them.
 
@@ -146,7 +143,6 @@ def test_of_planted_flips_on_the_corpus_most_stand_in_the_first_tenth(tmp_path):
     assert found["test"] >= 0.6 and found[TRAIN] >= 0.45, found
 
 
-@pytest.mark.slow
 def test_of_planted_flips_in_plain_sentences_most_stand_in_the_first_tenth_of_tfidf(tmp_path):
     """Where words decide, TF-IDF alone is enough."""
     from core.config import compose as settings

@@ -26,6 +26,7 @@ def test_reading_makes_no_file(tmp_path):
     assert not (tmp_path / "runs").exists() and not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_thirty_writers_lose_nothing(tmp_path):
     Codes(tmp_path, "reviews").add("irony")
 

@@ -51,6 +51,7 @@ def test_v_and_p_are_those_of_scipy_and_of_the_formula(seed):
     assert many == pytest.approx(association(counts, method="cramer"), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_shares_are_those_of_pandas_and_what_marks_most_stands_first(table):
     frame = table.frame
     chosen = ((frame["source"] == "mail") | (frame["row"] < 20)).to_numpy()

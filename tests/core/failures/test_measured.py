@@ -46,6 +46,7 @@ def assert_classes(found, true, said):
             assert ends[part] is None or ends[part][0] - 1e-12 <= value <= ends[part][1] + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", [np.arange(120), np.arange(0, 50), np.flatnonzero(np.arange(120) % 3 != 1)])
 def test_of_one_label_they_are_those_of_scikit_learn(store, places):
     table = read_table(store, "one")

@@ -12,6 +12,7 @@ from core.failures import near
 from core.failures.near import conflicting, near_duplicates, sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_near_duplicates_are_those_of_all_pairs(seed):
     random = np.random.default_rng(seed)

@@ -46,6 +46,7 @@ def test_the_interval_leaves_out_1_exactly_where_p_is_below_its_level(seed):
         assert (low > 1 or high < 1) == (each.p < alpha)
 
 
+@pytest.mark.slow
 def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({f"t{n}": random.random(2000) < (n + 1) / 10 for n in range(6)})

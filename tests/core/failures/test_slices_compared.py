@@ -13,6 +13,8 @@ from core.failures.slices import save_slice
 from core.runs.store import RunStore
 from core.verbs import compare
 
+pytestmark = pytest.mark.slow
+
 ROWS = 200
 LABELS = np.arange(ROWS) % 2
 RANDOM = np.random.default_rng(0)
@@ -33,7 +35,6 @@ def save(store, **rules):
         save_slice(store, store.read("good"), name, Selection(tuple(rule.split(";"))))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(store, metric):
     save(store, long="kind=long", short="kind=short")
@@ -46,7 +47,6 @@ def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(s
         assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
 
 
-@pytest.mark.slow
 def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(store):
     save(store, half="kind=long;truth=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="truth=none")
     found = compare("good", "poor", by=["slice"], store=store)

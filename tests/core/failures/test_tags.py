@@ -117,6 +117,7 @@ def test_the_best_other_model_on_the_split_comes_first(store):
     assert models(record, beside(store, record, "test", store.list()), "test") == ["high", "low", "none"]
 
 
+@pytest.mark.slow
 def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
     rows = pd.DataFrame({"text": ["영화가 좋았다"] * 3, "label": [0, 1, 1]})
     answering(store, "one", np.full((3, 2), 0.5), rows, data__name="nsmc")
@@ -147,6 +148,7 @@ def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(
     assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
 
 
+@pytest.mark.slow
 def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     path = Path(trained.record.config.data.name)

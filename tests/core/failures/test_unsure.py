@@ -74,6 +74,7 @@ def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(pla
     assert here.path("json").read_bytes() == before, "seeded"
 
 
+@pytest.mark.slow
 def test_without_dropout_there_is_no_tag_and_a_baseline_says_why(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "whole", [[0.2, 0.8]], texts([0]), model__dropout=0.0)

@@ -92,6 +92,7 @@ def test_shuffled_pushes_are_as_fast_as_random_orders():
     assert found.tests["deletion"].mean() == pytest.approx(0.5, abs=0.08)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_mean_and_counts_say_on_how_many_they_rest(three):
     texts = [" ".join(WORDS[:3]), "a", "", " ".join(WORDS[:80])]
     found = measure(three, toy(np.zeros(len(WORDS))), [Labelled(text, (1,)) for text in texts], ["gradient"])

@@ -53,6 +53,7 @@ def nearest(own, word, vectors):
     return sorted(words, key=lambda name: -cosine[name])
 
 
+@pytest.mark.slow
 def test_a_word_without_polarity_has_its_nearest_words_and_no_marks_nor_numbers():
     own = reader()
     found = candidates(own, ["film"])["film"]
@@ -112,6 +113,7 @@ def test_an_unknown_word_has_no_neighbours():
     assert candidates(reader(), ["zebra"]) == {"zebra": ()}
 
 
+@pytest.mark.slow
 def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbours():
     own = reader(text={"tokenizer": "bpe", "max_vocab": 400})
     listed = {"good", "great", "fine", "happy", "bad", "awful", "sad"}

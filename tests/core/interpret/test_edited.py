@@ -55,6 +55,7 @@ def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
     assert np.abs(pushes(found) - pushes(explain(reader(preset), TEXT, target="good"))).max() > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
     first = int(pooling == "cls")
@@ -83,6 +84,7 @@ def test_in_a_text_that_was_cut_off_nothing_moves_up():
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
     first = int(pooling == "cls")
@@ -98,6 +100,7 @@ def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
     assert abs(edited[2] - trained[2]) > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EDITS)
 def test_gradients_are_those_of_the_edited_model_and_add_up(kind):
     preset, change = EDITS[kind]
@@ -125,6 +128,7 @@ def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
     np.testing.assert_allclose(pushes(explain(own, TEXT, "attention")), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["ndt-pm1-n3", "sentiformer", "lexical-last"])
 def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset):
     gated, lexical = preset == "sentiformer", preset == "lexical-last"
@@ -152,6 +156,7 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
         assert found["gate", 1, None, None, 2].zero == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_change_of_nothing_is_as_trained(method):
     assert explain(reader("ndt-01-n3", Intervention()), TEXT, method) == explain(reader("ndt-01-n3"), TEXT, method)

@@ -167,6 +167,7 @@ def test_neither_a_class_token_nor_padding_is_a_word():
         assert len(explain(own, "a good film", "integrated").words) == 3
 
 
+@pytest.mark.slow
 def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
     own = encoder()
     each = {name: pushes(explain(own, TEXT, name)) for name in ("deletion", "gradient", "attention")}
@@ -194,6 +195,7 @@ def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
     assert np.isfinite(pushes(found)).all() and set(found.agreement.values()) <= {None}
 
 
+@pytest.mark.slow
 def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
     text = " ".join(["good", "film"] * 200)
     found = explain(encoder(), text)

@@ -121,6 +121,7 @@ def test_flips_of_a_linear_model_are_minimal_against_brute_force():
     assert {1, 2, None} <= set(sizes)
 
 
+@pytest.mark.slow
 def test_three_deletions_flip_where_no_two_moves_do():
     own, _ = bag(0.15, {"film": 1.0, "scene": 0.9, "plot": 0.8, "score": 0.7, "awful": -1.0})
     text = "film scene plot score awful"
@@ -174,6 +175,7 @@ def test_of_three_classes_any_other_answer_is_a_flip_and_a_named_class_is_one_to
     assert becomes.flip.text == "film" and agrees(becomes, brute_force(own, becomes))
 
 
+@pytest.mark.slow
 def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds():
     own, _ = bag(0.0, {"good": 1.0, "film": 2.0, "plot": -3.0}, task="multi")
     half, strict, loose = (dataclasses.replace(own, thresholds=each) for each in ({}, {"good": 0.8}, {"good": 0.4}))
@@ -196,6 +198,7 @@ def test_no_text_is_read_twice_and_words_that_stand_twice_flip_where_they_stand(
         assert text[move.start : move.end] == move.word
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("readings", [1, 2, 61, AT_ONCE + 1, 600, 1500])
 def test_so_many_texts_are_read_and_no_more(readings):
     own, asked = bag(50.0)
@@ -225,6 +228,7 @@ def test_a_flip_is_not_proven_while_smaller_sets_are_unread():
     assert whole.flip == found.flip and agrees(whole, brute_force(own, whole))
 
 
+@pytest.mark.slow
 def test_the_proof_is_there_with_the_last_text_and_not_before():
     own, _ = bag(50.0)
     needed = last(search(own, "good bad film")).readings
@@ -233,6 +237,7 @@ def test_the_proof_is_there_with_the_last_text_and_not_before():
     assert last(search(own, "film film", readings=3)).verdict == "none, proven", "film, and nothing"
 
 
+@pytest.mark.slow
 def test_it_tells_how_far_it_is_and_can_be_stopped():
     own, asked = bag(50.0)
     states = []
@@ -250,6 +255,7 @@ def test_what_was_found_so_far_is_there_before_it_is_proven():
     assert states[-1].flip.log_odds <= states[0].flip.log_odds < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\u200b"])
 def test_of_a_text_without_words_nothing_can_be_changed(text):
     found = last(search(bag()[0], text))

@@ -84,6 +84,7 @@ def test_every_point_is_what_one_intervention_gives(preset):
         assert chance == pytest.approx(own.p(lambda_scale=value), abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", MODELS)
 def test_as_learned_it_is_the_prediction_and_at_zero_the_component_is_off(preset):
     own = Own(preset)
@@ -101,6 +102,7 @@ def test_as_learned_it_is_the_prediction_and_at_zero_the_component_is_off(preset
     assert every.at(0.0)[1] == pytest.approx(own.p(components_off=none), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_lambda_of_each_head_or_token_says_that_its_mean_is_not_the_model_and_a_factor_of_one_is():
     for preset, change in (("ndt-pm1-n2", {"lambda_per_head": True}), ("differential-v2", {})):
         own = Own(preset, **change)
@@ -137,6 +139,7 @@ def test_what_it_cannot_do_it_says():
         Own("vanilla").curves()
 
 
+@pytest.mark.slow
 def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
     own = Own("ndt-01-n3")
     before, said = {name: each.clone() for name, each in own.model.state_dict().items()}, own.p()

@@ -171,6 +171,7 @@ def test_tokens_stand_as_gates_count_them():
     assert {part.token for part in classed.parts if part.kind == "gate"} == {1, 2}
 
 
+@pytest.mark.slow
 def test_of_a_long_text_it_says_how_many_gates_are_closed():
     found = parts(reader("sentiformer", max_length=80, layers=1), "bad " * 100)
     assert sum(part.kind == "gate" for part in found.parts) == MOST_TOKENS == 64

@@ -68,6 +68,7 @@ def test_sampled_shapley_values_are_as_near_as_their_standard_error_says():
         assert each.pushes.sum() == pytest.approx(game(np.ones((1, 7), bool))[0] - 0.5)
 
 
+@pytest.mark.slow
 def test_shapley_values_are_those_of_captum_in_the_same_orders():
     from captum.attr import ShapleyValueSampling  # brings matplotlib, for which no other test need wait
 

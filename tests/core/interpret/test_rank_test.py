@@ -38,6 +38,7 @@ A = np.array([0.3, -1.2, 2.2, 0.1, 0.9, -0.4, 1.4, 0.0])
 B = np.array([0.1, -0.9, 1.0, 0.3, 0.2, -1.0, 0.8, 0.4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [B, -B, np.roll(A, 2)], ids=["alike", "opposite", "neither"])
 def test_of_eight_words_all_orders_are_tried(second):
     found = compare_ranks(A, second)
@@ -45,6 +46,7 @@ def test_of_eight_words_all_orders_are_tried(second):
     assert found.rho == pytest.approx(spearmanr(A, second).statistic)
 
 
+@pytest.mark.slow
 def test_ties_have_their_mean_rank_and_the_exact_p_value(monkeypatch):
     first, second = np.array([2.0, 2, 0, 1, 5]), np.array([1.0, 1, 1, 0, 3])
     monkeypatch.setattr(rank_test, "LEAST", 5)

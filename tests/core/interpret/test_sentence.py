@@ -108,6 +108,7 @@ def test_a_model_without_attention_has_no_layers():
     assert inspect_text(baseline, TOKENIZER, CLASSES, "good").layers == ()
 
 
+@pytest.mark.slow
 def test_the_page_is_self_contained_and_escapes_what_was_typed():
     text = "<script>alert('x')</script> & a good film"
     shown = page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")

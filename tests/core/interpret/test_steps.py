@@ -35,6 +35,7 @@ COMPUTED = [*encoders(), *BASELINES]
 """Of a backbone nothing is computed anew."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", COMPUTED)
 def test_every_preset_follows_its_formulas_and_ends_at_what_it_predicts(preset):
     found = check(reader(preset))
@@ -72,6 +73,7 @@ def same(one, other):
     return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", encoders())
 def test_what_stands_in_the_stages_is_what_the_model_has_there(preset):
     own = reader(preset)
@@ -148,6 +150,7 @@ def test_other_parts_follow_their_formulas_too(change):
         assert found.tokens[3:5] == ("works", "[PAD]") and len(found.tokens) == 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("preset", "off"), [("vanilla", False), ("vanilla", True), ("bilstm", False), ("cnn", False)])
 def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
     text = pair.joined("the ending never works", "it does")
@@ -221,6 +224,7 @@ def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
         assert stage.reading.count(".") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "words", "letters"),
     [

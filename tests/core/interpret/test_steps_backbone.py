@@ -90,6 +90,7 @@ def test_edited_it_ends_at_what_the_edited_model_says(folder, change):
     check(reader(folder, change=change, **SIGMA), TEXT)
 
 
+@pytest.mark.slow
 def test_an_activation_that_is_not_known_is_said(tmp_path):
     folder = backbone(tmp_path / "tiny", "bert")
     changed(folder, hidden_act="gelu_new")

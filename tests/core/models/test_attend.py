@@ -44,6 +44,7 @@ def stacked(q, k, v, c, keep):
 SHAPES = {"layer": (1, 3, 1, 1, 1), "head": (1, 3, H, 1, 1), "token": (B, 3, H, L, 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(
     "way", [attend_fused, stacked, lambda *a: attend_explicit(*a)[0]], ids=["fused", "flash", "explicit"]

@@ -42,6 +42,7 @@ def test_parameter_counts_equal_the_table(preset, data):
     assert count(build(config, vocabulary=vocabulary, classes=classes)) == TABLE[preset][list(SETS).index(data)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_a_fixed_beta_saves_one_number_per_extra_component_and_layer(n):
     config = PRESETS[f"ndt-01-n{n}"].model

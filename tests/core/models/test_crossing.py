@@ -13,6 +13,7 @@ from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
 
 
+@pytest.mark.slow
 @seeds(60)
 def test_a_random_model_trains_and_its_two_paths_agree(seed):
     torch.manual_seed(seed)

@@ -36,6 +36,7 @@ def test_what_a_departure_says_is_so():
         assert len(said) == len(set(said)), name
 
 
+@pytest.mark.slow
 def test_what_is_done_here_is_read_from_the_preset():
     rows = {row["what"]: row for row in systems.departed("inceptive-64")}
     assert rows["learning rate"]["here"] == f"training.lr={compose('inceptive-64').training.lr}" == "training.lr=0.0005"

@@ -52,6 +52,7 @@ FURTHER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), FURTHER.values(), ids=FURTHER)
 def test_the_formula_counts_further_settings(name, settings):
     config = compose(name, settings).model

@@ -70,6 +70,7 @@ def test_the_trace_has_the_shapes_it_promises(config, batch):
     assert model.provides >= {"maps", "hidden", "pooled"}
 
 
+@pytest.mark.slow
 @EVERY
 def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
     model = make(config)
@@ -93,6 +94,7 @@ def test_padded_keys_weigh_exactly_zero_in_every_component(config, batch):
         assert (layer.maps[padded] == 0).all()
 
 
+@pytest.mark.slow
 @EVERY
 def test_logits_do_not_depend_on_the_rest_of_the_batch_or_on_more_padding(config, batch):
     model = make(config)
@@ -207,6 +209,7 @@ def different(config) -> list[Intervention]:
     return found
 
 
+@pytest.mark.slow
 @EVERY
 def test_each_text_may_have_an_intervention_of_its_own(config, batch):
     model, each = make(config), different(config)
@@ -264,6 +267,7 @@ def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
     torch.testing.assert_close(found[:, keep], expected[:, keep], atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_lexical_term_of_one_layer_may_be_off(batch):
     model = make(small(PRESETS["lexical-all"].model))
     one, every = (Intervention(lexical_off=frozenset(layers)) for layers in ({1}, {0, 1}))

@@ -16,6 +16,7 @@ BASELINES = [family for family in READS if family != "pretrained"]
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
 
 
+@pytest.mark.slow
 def test_the_bilstm_has_the_size_of_its_description():
     """300-d embeddings; two layers of 2 × 256 states (four gates, two biases each, both ways), the upper to classes."""
     config = PRESETS["bilstm"].model

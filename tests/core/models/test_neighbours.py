@@ -14,6 +14,7 @@ def settings():
     return {name: flat(compose(name)) for name in PRESETS}
 
 
+@pytest.mark.slow
 def test_every_setting_of_the_model_has_words_of_its_own(settings):
     said = [words(name) for name in settings["vanilla"] if name.startswith("model.")]
     assert len(set(said)) == len(said) and not any("_" in each for each in said)

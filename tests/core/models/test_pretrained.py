@@ -86,6 +86,7 @@ def test_untouched_it_is_what_its_own_library_computes_to_the_bit(known, make, b
         assert model(batch).logits.equal(expected)
 
 
+@pytest.mark.slow
 def test_maps_are_those_of_its_own_library_and_their_rows_sum_to_one(known, make, batch):
     said, keep = theirs(known, batch, "eager")
     with torch.no_grad():
@@ -145,6 +146,7 @@ def test_strength_zero_leaves_the_logits_untouched_exactly(make, batch, further)
         assert not make(**STRONG, **further)(batch).logits.allclose(untouched, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("reach", ["all", "last"])
 def test_sigma_is_added_to_the_scores_of_the_heads_that_it_reaches(make, batch, reach, scaled):

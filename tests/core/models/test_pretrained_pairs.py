@@ -15,6 +15,8 @@ from core.text.pair import joined
 from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("good film", "the plot was not bad"), ("awful", "very great film and good"), ("film", "film")]
 TEXTS = [joined(*pair) for pair in PAIRS]
 EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]

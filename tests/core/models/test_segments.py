@@ -34,6 +34,7 @@ def test_a_mark_ends_the_first_text():
     assert segments(torch.tensor([[5, 2, 7, 2, 9], [5, 6, 7, 0, 0]])).tolist() == [[0, 0, 1, 1, 1], [0] * 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_padding_and_neighbours_in_a_batch_change_nothing(name):
     model, batch = make(config_of(name), pairs=True), pairs()

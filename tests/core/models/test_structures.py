@@ -11,6 +11,7 @@ def test_every_preset_shares_its_structure_with_one_of_the_list():
     assert [name for name in PRESETS if not same_structure(name)] == []
 
 
+@pytest.mark.slow
 def test_no_structure_is_listed_twice():
     twice = [name for name in STRUCTURES if len(same_structure(name)) > 1]
     assert twice == ["tfidf-logreg", "tfidf-logreg-chars"], "these differ in what they read of a text"

@@ -162,6 +162,7 @@ def test_attention_is_its_equation_written_out(part):
             torch.testing.assert_close(seen.maps[b], maps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_gradients_of_the_fast_path_are_those_of_the_traced_path(part):
     attention = layer(**part)

@@ -220,6 +220,7 @@ def test_a_run_that_is_not_there_cannot_be_exported(store):
         export_run(store, "nobody")
 
 
+@pytest.mark.slow
 def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_not_count(
     store, finished, elsewhere, monkeypatch
 ):

@@ -24,6 +24,7 @@ def measured(finished, tmp_path_factory):
     return store, verbs.believe("mine", method="deletion", limit=8, store=store)
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_kept_and_read_again(measured):
     store, found = measured
     again = verbs.believe("mine", method="deletion", limit=8, store=store)
@@ -80,6 +81,7 @@ def test_what_fails_says_why_until_it_is_tried_again(measured, monkeypatch):
     assert errands.job(here).status == "none"
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named_and_measured_again(measured):
     store, _ = measured
     here = beliefs.files(store, "mine", "deletion", 8)

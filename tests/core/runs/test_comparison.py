@@ -73,6 +73,7 @@ def test_intervals_and_verdicts_agree(store, three):
         assert ("better" in verdict(pair)) == (pair["p_holm"] < 0.05) == (not low <= 0 <= high)
 
 
+@pytest.mark.slow
 def test_other_metrics_are_bootstrapped(store, three):
     found = compared(store, *three, metrics=["f1_macro"])
     answers = [read_answers(store, store.read(name), "test") for name in three]
@@ -82,6 +83,7 @@ def test_other_metrics_are_bootstrapped(store, three):
     assert {pair["test"] for pair in found["pairs"]} == {"paired bootstrap"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "ece"])
 def test_the_interval_of_a_model_is_that_of_its_record(store, three, metric):
     own = intervals(LABELS, right_where(GOOD, LABELS), names=[metric])[metric]
@@ -89,6 +91,7 @@ def test_the_interval_of_a_model_is_that_of_its_record(store, three, metric):
     assert found == pytest.approx(own)
 
 
+@pytest.mark.slow
 def test_the_interval_of_several_seeds_is_that_of_overview(store):
     rights = [RANDOM.random(ROWS) < 0.9 for _ in range(3)]
     for seed, right in enumerate(rights):
@@ -184,6 +187,7 @@ def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
     assert all(row["p_holm"] >= row["p"] for row in found) and max(row["p_holm"] / row["p"] for row in found) <= 4
 
 
+@pytest.mark.slow
 def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     drawn = {(name, seed): RANDOM.random(ROWS) < share for name, share in (("a", 0.9), ("b", 0.8)) for seed in range(3)}
     for (name, seed), right in drawn.items():
@@ -200,6 +204,7 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     assert found["n"] == ROWS and found["runs"][0]["metrics"]["accuracy"]["deviation"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_trained_without_chance_stands_beside_every_seed(store):
     for seed in range(3):
         run(store, f"a{seed}", FAIR, training__seed=seed)
@@ -260,6 +265,7 @@ def test_several_labels_are_compared_by_macro_f1_at_their_own_thresholds(store):
     assert found["pairs"][0]["p"] == 1.0 and found["pairs"][0]["effect"] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -278,6 +284,7 @@ def test_what_is_refused(store, three, given, reason):
         compared(store, *given.pop("runs"), **given)
 
 
+@pytest.mark.slow
 def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
     run(store, "short", POOR[:150], labels=LABELS[:150], preset="cnn")
     with pytest.raises(
@@ -290,6 +297,7 @@ def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
         compared(store, "good", "other")
 
 
+@pytest.mark.slow
 def test_runs_of_other_classes_or_tasks_are_refused(store, three):
     answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
     with pytest.raises(InputError, match="the classes are bad, good and 1, 5"):
@@ -306,6 +314,7 @@ def test_a_run_that_is_not_finished_is_refused(store, three):
         compared(store, "good", "waits")
 
 
+@pytest.mark.slow
 def test_a_column_of_many_values_is_refused(store):
     rows = texts(LABELS, id=[f"id {row}" for row in range(ROWS)])
     run(store, "a", GOOD, rows=rows), run(store, "b", POOR, rows=rows, preset="differential")

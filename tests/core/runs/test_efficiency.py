@@ -44,6 +44,7 @@ def test_a_run_measures_itself_when_it_is_finished(store):
     assert own.where.endswith(", one thread")
 
 
+@pytest.mark.slow
 def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch):
     assert found(store, "old").one is None
     before = (store.path("old") / RECORD).read_bytes()
@@ -59,6 +60,7 @@ def test_what_another_machine_measured_does_not_count(store, monkeypatch):
     assert found(store, "mine").one is None
 
 
+@pytest.mark.slow
 def test_other_weights_are_measured_anew(store):
     measure(store, "old")
     path = store.path("old") / WEIGHTS

@@ -283,6 +283,7 @@ def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_roo
     assert weights(store, cut) == weights(store, whole)
 
 
+@pytest.mark.slow
 def test_data_that_changed_since_the_run_began_are_refused(store, tiny, table):
     run = store.create(tiny(), "ndt-01-n3").run
 

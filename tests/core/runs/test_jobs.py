@@ -52,6 +52,7 @@ def test_the_command_resumes_the_run_with_this_python(store):
     assert jobs.command("a") == [sys.executable, "-P", "-m", "core.cli", "train", "--resume", "a"]
 
 
+@pytest.mark.slow
 def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping):
     record = jobs.submit(store, config, "ndt-01-n2", "mine")
     assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)

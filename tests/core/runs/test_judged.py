@@ -40,6 +40,7 @@ def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
     np.testing.assert_allclose(said, kept[[f"probability:{name}" for name in record.classes]], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_counter_examples_are_no_training_rows_that_count(record, tmp_path):
     (tmp_path / "abc123.json").write_text(json.dumps([{"text": "kept by hand", "label": record.classes[0]}]))
     data = dataclasses.replace(record.config.data, examples=str(tmp_path / "abc123.json"))

@@ -44,6 +44,7 @@ def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     assert verbs.layers("mine", store=store, on_progress=lambda *about: pytest.fail("it is kept")) == found
 
 
+@pytest.mark.slow
 def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
     first, second = (verbs.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
     assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
@@ -52,6 +53,7 @@ def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
         verbs.project("mine", method="pca", space="layer 9", store=store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["", "layer 1"])
 def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
     table = verbs.errors("mine", where="all", store=store)["rows"]
@@ -68,6 +70,7 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
     assert rows.shape[1] == len(found["neighbours"])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_asked_is_said(store):
     with pytest.raises(InputError, match="one of the three"):
         verbs.neighbours("mine", store=store)

@@ -57,6 +57,7 @@ def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
     assert learned(store, second) > learned(store, first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["training.start", "training.teacher"])
 def test_what_will_be_left_out_is_known_before_the_training(store, write, setting):
     begin(store, "first", write(0, 60))
@@ -79,6 +80,7 @@ def test_nothing_is_told_of_a_training_without_parents(store):
     assert describe_removed(store, compose("vanilla", {"data.name": "none.csv"})) == ()
 
 
+@pytest.mark.slow
 def test_a_teacher_and_what_it_started_from_count_too(store, write):
     begin(store, "first", write(0, 60))
     begin(store, "second", write(90, 150), **{"training.start": "first"})
@@ -112,6 +114,7 @@ def test_of_an_older_run_it_is_computed_where_its_data_are(store, write):
     assert learned(store, second) > known and second.lineage_unknown == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gone", ["data", "run", "lineage"])
 def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
     begin(store, "old", write(0, 60))
@@ -133,6 +136,7 @@ def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
     assert f"lineage: not known what '{unknown[0]}' learned from" in " ".join(third.data_notes)
 
 
+@pytest.mark.slow
 def test_another_run_of_the_name_is_no_ancestor(store, write):
     begin(store, "old", write(0, 60))
     begin(store, "first", write(60, 80), **{"training.start": "old"})

@@ -27,6 +27,8 @@ from core.runs.worker import execute
 from core.training import stage
 from core.training.temperature import LEAST, best_temperature, class_prior
 
+pytestmark = pytest.mark.slow
+
 TEXT = "word1 word2 word20 unheard"
 MIXED = {
     "model.width": 8,
@@ -81,7 +83,6 @@ def said(store, split, run="mixed"):
     return table["text"].tolist(), table.filter(like="probability:").to_numpy()
 
 
-@pytest.mark.slow
 def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_other(trained, loaded):
     texts, _ = said(trained, VALIDATION)
     labels = load(loaded.record.config.data).targets(VALIDATION)
@@ -98,7 +99,6 @@ def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_oth
     assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
-@pytest.mark.slow
 def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     texts, _ = said(trained, "test")
     parts = loaded.predict(texts).parts
@@ -115,7 +115,6 @@ def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     )
 
 
-@pytest.mark.slow
 def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
     for split in (VALIDATION, "test"):
         texts, kept = said(trained, split)
@@ -165,7 +164,6 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
         verbs.inspect("mixed", TEXT, edit="mixture", store=trained)
 
 
-@pytest.mark.slow
 def test_wherever_it_is_named_it_says_so(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
@@ -185,7 +183,6 @@ def test_it_counts_in_the_size_of_the_run(trained, loaded):
     assert record.parameters == sum(each.numel() for each in both)
 
 
-@pytest.mark.slow
 def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
     elsewhere = RunStore(tmp_path / "elsewhere")
     archive.export_file(trained, "mixed", tmp_path / "mixed.zip")
@@ -203,7 +200,6 @@ def test_a_model_that_is_tfidf_itself_is_refused():
         compose("tfidf-logreg", {"training.mix": "tfidf"})
 
 
-@pytest.mark.slow
 def test_without_texts_it_keeps_words_and_no_text(store, data):
     config = configured(data, **{"data.texts": False, "training.weights": "int8"})
     run = store.create(config, "vanilla").run
@@ -217,7 +213,6 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
     np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_of_several_labels_each_is_mixed_by_itself(store, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     config = configured(indicator_file(tmp_path / "remarks.csv", rows=160))
@@ -232,7 +227,6 @@ def test_of_several_labels_each_is_mixed_by_itself(store, tmp_path, monkeypatch)
     assert 0 <= record.mix_weight < 1
 
 
-@pytest.mark.slow
 def test_a_training_that_is_interrupted_ends_with_the_same_mixture(store, data, monkeypatch):
     monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     config = configured(data)

@@ -19,6 +19,8 @@ from core.runs.vectors import read_vectors
 from core.runs.worker import execute
 from core.training.history import read_history
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "model.width": 16,
     "model.ff_width": 16,
@@ -53,7 +55,6 @@ def table(trained):
     return pd.read_parquet(trained.path("several") / "evaluation/test/predictions.parquet")
 
 
-@pytest.mark.slow
 def test_the_record_knows_the_task_and_what_was_tuned(trained):
     record = trained.read("several")
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
@@ -106,7 +107,6 @@ def test_the_loss_of_the_history_is_that_of_each_decision(trained):
     assert best["validation"]["loss"] == pytest.approx(results["metrics"]["validation"]["loss"], abs=1e-6)
 
 
-@pytest.mark.slow
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
     found = verbs.evaluate("several", store=trained)
     record = trained.read("several").results
@@ -144,7 +144,6 @@ def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
     assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
 
 
-@pytest.mark.slow
 def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     single = tmp_path / "single.csv"
@@ -165,7 +164,6 @@ def test_the_map_has_places_but_no_silhouette(trained):
     assert made["quality"]["neighbours_kept"] > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["tfidf-logreg", "inceptive-16"])
 def test_other_models_say_several_labels_too(preset, file, store, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
@@ -203,7 +201,6 @@ def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_p
         RunStore(tmp_path).read("old")
 
 
-@pytest.mark.slow
 def test_balanced_labels_and_smoothing_train(file, store, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     more = {"training.epochs": 1, "training.class_weights": "balanced", "training.label_smoothing": 0.1}

@@ -226,6 +226,7 @@ def test_a_process_that_waits_costs_less_than_ten_megabytes(tmp_path, waiting):
     assert used < 10e6
 
 
+@pytest.mark.slow
 @posix
 def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_locks(tmp_path, waiting):
     run = tmp_path / "run"

@@ -89,6 +89,7 @@ def test_texts_with_half_their_words_unknown_are_counted(loaded, tmp_path):
     assert "2 texts (50 %) have half of the words or more unknown to the run." in found["warnings"]
 
 
+@pytest.mark.slow
 def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, finished):
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
@@ -176,6 +177,7 @@ def test_without_its_data_it_is_not_known_what_was_seen(loaded):
     assert "have changed" in found["yardsticks"]["left_out"]
 
 
+@pytest.mark.slow
 def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
     training = dataclasses.replace(loaded.record.config.training, start="elder")
     config = dataclasses.replace(loaded.record.config, training=training)

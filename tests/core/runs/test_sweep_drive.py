@@ -120,6 +120,7 @@ def test_a_lost_member_is_trained_again(store):
     assert sweep_drive.drive(store, saved).counts["done"] == 2
 
 
+@pytest.mark.slow
 def test_a_damaged_member_is_told_and_does_not_stop_the_others(store):
     saved = plan(store)
     run = members(saved)[0].run

@@ -60,6 +60,7 @@ def test_one_run_has_no_deviation(store, made):
     assert row["together"] == {}
 
 
+@pytest.mark.slow
 def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, made):
     found = table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
     (row,) = found["rows"]
@@ -87,6 +88,7 @@ def test_seeds_of_each_fold_answer_together(store, made):
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
 
 
+@pytest.mark.slow
 def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
     first, whole = (
         table(store, plan)["rows"][0]["versus_yardstick"]
@@ -125,6 +127,7 @@ def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
     assert 0 < found["low"] < 12 / 40 < found["high"] < 0.55
 
 
+@pytest.mark.slow
 def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
     rows = table(store, plan, baseline="vanilla", tests=False)["rows"]
@@ -133,6 +136,7 @@ def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
     assert [bool(row["versus_baseline"]) for row in labelled] == [False, True, True, True]
 
 
+@pytest.mark.slow
 def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
     run = members(plan)[1].run
@@ -149,6 +153,7 @@ def test_lost_predictions_leave_the_difference_without_a_test(store, made):
     assert found["difference"] == pytest.approx(0.4) and "p" not in found and found["untested"]
 
 
+@pytest.mark.slow
 def test_runs_that_are_not_done_do_not_count(store, made):
     plan = made({"vanilla": 4}, seeds=(0, 1, 2))
     store.update(members(plan)[1].run, status="failed", reason="no memory")
@@ -186,6 +191,7 @@ def test_an_unknown_metric_or_baseline_is_refused(store, made):
         table(store, plan, baseline="bilstm")
 
 
+@pytest.mark.slow
 def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, made):
     lines = flat(table(store, made({"vanilla": 4, "bilstm": 8}), baseline="bilstm"))
     assert [line["cell"] for line in lines] == ["vanilla", "bilstm"] and lines[0].keys() == lines[1].keys()

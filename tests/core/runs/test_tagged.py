@@ -55,6 +55,7 @@ def test_the_record_has_span_metrics_with_intervals(trained):
     assert "whole text" in record.results["yardstick"]["left_out"]
 
 
+@pytest.mark.slow
 def test_evaluate_gives_what_the_record_has(trained, file):
     found = verbs.evaluate("names", store=trained)
     assert found["metrics"] == pytest.approx(trained.read("names").results["metrics"]["test"])

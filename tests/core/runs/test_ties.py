@@ -46,6 +46,7 @@ def wrote(store: RunStore, name: str, wrong: range, rows: int = 400, **settings)
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_a_clear_difference_separates_and_a_small_one_joins(tmp_path, metric):
     store = RunStore(tmp_path)
@@ -54,6 +55,7 @@ def test_a_clear_difference_separates_and_a_small_one_joins(tmp_path, metric):
     assert ties(store, models, metric) == [[0, 1]]
 
 
+@pytest.mark.slow
 def test_seeds_of_a_model_are_one(tmp_path):
     store = RunStore(tmp_path)
     seeds = [wrote(store, f"s{seed}", range(10 * seed, 40 + 10 * seed), **{"training.seed": seed}) for seed in range(3)]

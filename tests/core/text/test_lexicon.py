@@ -302,6 +302,7 @@ def test_a_long_text_of_one_word_is_read_in_no_time():
     assert Lexicon({"a a": (1.0, 0.0, 0.0)}).of_words("a" * 10, [(0, 10)]) == {}
 
 
+@pytest.mark.slow
 def test_only_entries_with_a_word_of_the_vocabulary_are_kept_and_nothing_is_read_differently(monkeypatch):
     texts = ["A GREAT film", "not bad at all :)", "the end"] * 3
     config = TextConfig(normaliser="none", min_freq=1, lexicon="vader")

@@ -143,6 +143,7 @@ def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", STARTERS, ids=[folder.name for folder in STARTERS])
 def test_a_starter_reads_as_it_did(folder):
     tokenizer = load_tokenizer(folder / "tokenizer.json")

@@ -117,6 +117,7 @@ def test_a_tagger_reads_the_same_text_without_lower_case():
     assert normalise("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
 
 
+@pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 def test_normalising_twice_is_normalising_once(kind, text):
@@ -124,6 +125,7 @@ def test_normalising_twice_is_normalising_once(kind, text):
     assert normalise(once, kind) == once
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_a_normalised_text_is_composed_storable_and_has_single_blanks(text):
     result = normalise(text, "none")

@@ -98,6 +98,7 @@ def test_pairs_are_alike_when_both_texts_are():
     assert len({one, other, turned}) == 3
 
 
+@pytest.mark.slow
 def test_polarity_and_tags_stand_at_the_tokens_of_both_texts():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, lexicon="vader"))
     found = tokenizer.encode(PAIRS[0])

@@ -46,6 +46,7 @@ def test_pieces_of_a_word_are_named_as_byte_pairs_are():
     assert [pairs.name(each) for each in pairs.encode("good").ids] == [" good"]
 
 
+@pytest.mark.slow
 def test_a_lexicon_knows_words_however_they_are_spelt():
     tokenizer = fitted(word_pieces(), lexicon="vader")
     found = tokenizer.encode("very GREAT film")

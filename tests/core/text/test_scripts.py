@@ -62,6 +62,7 @@ TOKENIZERS = {kind: fitted(kind) for kind in ("word", "bpe", "byte pairs", "sent
 texts = st.lists(st.one_of(st.sampled_from(" ".join(TEXTS).split()), st.text(max_size=4)), max_size=8).map(" ".join)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @settings(max_examples=40, deadline=None)
 @given(text=texts)
@@ -81,6 +82,7 @@ def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text)
             assert share == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word", "bpe", "byte pairs"])
 @settings(max_examples=40, deadline=None)
 @given(text=texts)

@@ -75,6 +75,7 @@ def test_every_tag_of_a_model_has_a_universal_one(language):
     assert set(UNIVERSAL[language].values()) <= set(range(1, 13))
 
 
+@pytest.mark.slow
 def test_no_file_of_the_working_directory_is_taken_for_the_model(tmp_path, monkeypatch):
     (tmp_path / MODELS["en"]).write_bytes(b"no model")
     monkeypatch.chdir(tmp_path)

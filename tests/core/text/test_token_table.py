@@ -34,6 +34,7 @@ def test_in_order_cuts_into_batches():
     assert [rows.tolist() for rows in in_order(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "buckets"),
     [({}, 0), ({"tagger": "en", "lexicon": "vader"}, 0), ({}, 50)],

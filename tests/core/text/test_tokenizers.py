@@ -98,6 +98,7 @@ def test_a_text_that_spells_a_special_name_never_becomes_padding(tokenizer, text
     assert len(tokenizer.encode("<unk>").ids) != 1 or tokenizer.kind == "ngram"
 
 
+@pytest.mark.slow
 @ALL
 @given(text=st.text(max_size=50))
 def test_encode_and_encode_batch_agree_and_offsets_point_at_the_tokens(tokenizer, text):

@@ -28,6 +28,7 @@ def test_words_numbers_emoji_and_marks(text, words):
     assert split_words(text) == words
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_every_character_but_blanks_is_in_exactly_one_token(text):
     assert "".join(split_words(text)) == "".join(text.split())

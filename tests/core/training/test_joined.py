@@ -63,6 +63,7 @@ def test_none_are_joined_where_none_are_asked_for():
     assert with_joined(examples, TEXTS, TOKENIZER, classes=2, share=0.0, seed=0) is examples
 
 
+@pytest.mark.slow
 def test_the_rows_of_two_texts_are_refused(tmp_path):
     rows = [f"the sky is {word},the {word} sky,{label}" for word, label in (("blue", "same"), ("red", "other"))]
     file = tmp_path / "pairs.csv"

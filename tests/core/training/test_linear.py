@@ -34,6 +34,7 @@ def reference(texts: list[str]) -> TfidfVectorizer:
     ).fit(texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     ("family", "estimator"),
@@ -61,6 +62,7 @@ def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
     np.testing.assert_allclose(found, expected, atol=1e-4 if family == "tfidf-nb" else 5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", SOLVERS)
 def test_the_value_is_the_best_on_validation(family):
     texts, labels = corpus(200, 3, seed=0)

@@ -189,6 +189,7 @@ def test_of_losses_the_smallest_is_best(make):
     assert outcome.best == min(losses)
 
 
+@pytest.mark.slow
 def test_the_validation_loss_is_the_plain_cross_entropy(make):
     job = make(epochs=1, label_smoothing=0.3, class_weights="balanced")
     job.run()
@@ -198,6 +199,7 @@ def test_the_validation_loss_is_the_plain_cross_entropy(make):
     assert read_history(job.history).kind("epoch")[0]["validation"]["loss"] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_not_defined_is_refused_with_another_one_to_choose(make):
     with pytest.raises(ConfigError, match=r"training\.metric=roc_auc: not defined.*choose accuracy or loss"):
         make(metric="roc_auc").run()
@@ -215,6 +217,7 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
     assert read_history(job.history).kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clip", "clipped"), [(1e-3, True), (0.0, False)])
 def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clipped):
     job = make(epochs=1, clip=clip)
@@ -304,6 +307,7 @@ def test_empty_texts_and_batches_of_one_row_train(make, batching):
     assert job.run().steps == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batching", "widths"), [("fixed", {12}), ("length", set(range(1, 11)))])
 def test_fixed_batches_are_as_wide_as_the_longest_text_may_be(make, batching, widths):
     job, seen = make(batching=batching, epochs=1), set()
@@ -312,6 +316,7 @@ def test_fixed_batches_are_as_wide_as_the_longest_text_may_be(make, batching, wi
     assert {width for training, width in seen if training} <= widths
 
 
+@pytest.mark.slow
 def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch):
     monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: True)
     job = make(precision="bfloat16", epochs=1)

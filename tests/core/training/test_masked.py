@@ -151,6 +151,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
     assert same(weights(ended), weights(whole)), "what has ended is not done again"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

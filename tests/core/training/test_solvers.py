@@ -44,6 +44,7 @@ def test_the_weakest_of_equals_is_taken(solver):
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(classes):
     """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a fit from nothing says the same."""
@@ -88,6 +89,7 @@ def test_an_equal_beyond_the_end_is_not_taken():
     assert chosen.settings == {"C": LOGISTIC.values[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [LOGISTIC, SUPPORT_VECTORS], ids=["logistic", "SVM"])
 def test_a_weak_word_that_decides_asks_for_a_stronger_model_than_any_listed(solver):
     draw = np.random.default_rng(0)
@@ -118,6 +120,7 @@ def test_one_class_or_no_label_cannot_be_learned(solver):
         choose(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "known"),
     [(LOGISTIC, lambda C: LogisticRegression(C=C)), (NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha))],

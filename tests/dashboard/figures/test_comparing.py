@@ -64,6 +64,7 @@ def marks_of(table, column="interval"):
     return {row.id: row.cells[column] for row in table.rows}
 
 
+@pytest.mark.slow
 def test_models_stand_with_letters_intervals_and_colours(source):
     table = models_table(MODELS.shape(source()), LOOK)
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
@@ -95,6 +96,7 @@ def test_the_matrix_counts_who_is_right_where_the_other_is_wrong(source):
     assert differing(shape).tolist() == np.flatnonzero(one != other).tolist()
 
 
+@pytest.mark.slow
 def test_the_matrix_of_answers_is_of_classes(source):
     shape = MATRIX.shape(source(pair="A-B", matrix="answers"))
     assert shape.kinds == ("bad", "good") and shape.counts.sum() == ROWS

@@ -48,6 +48,7 @@ def test_a_cell_without_errors_is_the_page_and_more_errors_are_stronger():
     assert contrast(colours[1], LIGHT.paper) > contrast(colours[3], LIGHT.paper) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dark", "tokens"), [(False, LIGHT), (True, DARK)])
 def test_counts_can_be_read_on_every_cell(dark, tokens):
     for share in range(11):

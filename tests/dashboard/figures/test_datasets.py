@@ -49,6 +49,7 @@ def dataset() -> Dataset:
     return load(DataConfig())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["test", "challenge", "everyday"])
 def test_the_figures_that_the_program_carries_fit_the_corpus_as_it_is(dataset, split):
     """Its phenomena are those of the card; a corpus that changed would not be found by its fingerprint."""

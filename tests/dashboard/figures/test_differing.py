@@ -65,12 +65,14 @@ def test_the_difference_of_pushes_is_that_of_explain(trained):
     assert differing_table(differ(now, now))["difference"].tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_without_a_word_there_is_no_difference_of_pushes(trained):
     with pytest.raises(NotAvailable, match="no word"):
         differ(source(trained, "good"), source(trained, " "))
     assert "P(positive)" in answers_differ(source(trained, "good"), source(trained, ""))
 
 
+@pytest.mark.slow
 def test_the_figure_is_of_two_runs_that_read_one_text(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["difference"], "csv": True, "store": store}

@@ -89,6 +89,7 @@ def test_heads_of_another_training_stand_there_without_a_difference(trained, tmp
     assert any("head 1 of one training is not head 1 of another" in line for line in data["lines"])
 
 
+@pytest.mark.slow
 def test_a_model_without_parts_is_said(trained):
     with pytest.raises(NotAvailable, match="has no attention"):
         differing_parts(source(trained), source(trained, run="baseline"))

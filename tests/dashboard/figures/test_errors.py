@@ -44,6 +44,7 @@ def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
     assert first["chances"] == [("bad", 0.9), ("good", 0.1)]
 
 
+@pytest.mark.slow
 def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_asked_for(store):
     labels = np.arange(1000) % 2
     answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
@@ -59,6 +60,7 @@ def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_
     assert len(sentences_table(shown)) == 1000
 
 
+@pytest.mark.slow
 def test_the_table_has_codes_and_notes_where_there_are_any_and_guards_formulas(store):
     labels = np.arange(4) % 2
     answering(store, "one", right_where(np.zeros(4, bool), labels), texts(labels, note=list("wxyz")))

@@ -13,6 +13,8 @@ from dashboard.figures.analysis import analyse, make_known
 from dashboard.figures.filtering import changed, searched, sentence
 from dashboard.figures.theme import Look
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def known(tmp_path):
@@ -43,7 +45,6 @@ def test_every_word_is_there_and_open_but_the_outcome(known):
     assert [name for name, word in words.items() if word["set"]] == ["outcome"] and not further and not contains
 
 
-@pytest.mark.slow
 def test_options_say_how_many_rows_they_leave(known):
     words, _, _ = said(known, "wrong;truth=good")
     frame = known[0].table.frame
@@ -60,7 +61,6 @@ def test_options_say_how_many_rows_they_leave(known):
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("select", ["wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"])
 def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known, select):
     """Whatever else is chosen, of every option of every word."""

@@ -99,6 +99,7 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     assert not any(rule in each.id for each in sliced_marks(sliced(analyse(known.beside("two"), "all", store))).rows)
 
 
+@pytest.mark.slow
 def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
     known, store = known_of(tmp_path)
     rows = gathered_marks(gathered(analyse(known, "wrong", store))).rows

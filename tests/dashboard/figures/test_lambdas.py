@@ -162,6 +162,7 @@ def test_change_counts_from_the_first_value_and_value_is_itself():
     assert shown((), "change") == ()
 
 
+@pytest.mark.slow
 def test_every_layer_and_component_has_a_panel_and_the_loss_stands_below_on_the_same_axis():
     figure = draw_course([ONE], Look())
     titles = [note.text for note in figure.layout.annotations if "λ" in note.text or note.text == "validation loss"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from answering import answering, right_where, texts
 
 from core.runs.store import RunStore
@@ -10,6 +11,8 @@ from dashboard.figures.analysis import analyse, make_known
 from dashboard.figures.finding import sliced
 from dashboard.figures.gathering import gathered
 from dashboard.figures.next_steps import next_steps
+
+pytestmark = pytest.mark.slow
 
 
 def steps(tmp_path, chance):

@@ -8,8 +8,9 @@ from token_readings import read
 
 from dashboard.figures import pairs, tokens
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 @pytest.mark.parametrize(("preset", "name"), [("lexical-last", "added"), ("lexical-hadamard", "multiplied")])
 def test_sigma_is_the_product_of_the_polarities_in_the_last_head(preset, name):
     seen, _ = read(preset)

@@ -24,6 +24,7 @@ def parts(figure):
     figure.update_layout(barmode="stack", margin={"r": 12})
 
 
+@pytest.mark.slow
 def test_drawn_in_one_go_it_is_what_plotly_builds_part_by_part():
     spaces = {"horizontal_spacing": 0.1, "shared_xaxes": "columns"}
     ours = Panels(LOOK, [["", ""], ["", ""]], height=300, **spaces)

@@ -30,16 +30,19 @@ def test_every_name_is_one_figure():
     assert len({figure.name for figure in registry.ALL}) == len(registry.ALL) > 20
 
 
+@pytest.mark.slow
 def test_a_declared_figure_stands_at_the_end_of_its_page(declared, app, runs):
     shown = pages.words(pages.opened(app, "performance", run="finished"))
     assert "A new figure" in shown and shown.index("Calibration") < shown.index("A new figure")
 
 
+@pytest.mark.slow
 def test_a_declared_figure_is_exported(declared, trained, tmp_path):
     result = verbs.figures("finished", tmp_path, only=["new"], store=RunStore(trained))
     assert [each["title"] for each in result["files"]] == ["A new figure"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts", "steps"])
 def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
     store = RunStore(trained)
@@ -58,6 +61,7 @@ def test_the_parts_of_a_run_add_up_to_its_parameters(trained, tmp_path):
     assert (whole["parameters"] * whole["copies"]).sum() == store.read("finished").parameters
 
 
+@pytest.mark.slow
 def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
     monkeypatch.setattr(heads, "WINDOW", 4)
     text, store = " ".join(["good"] * 6), RunStore(trained)

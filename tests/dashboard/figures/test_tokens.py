@@ -23,6 +23,7 @@ def test_gates_polarity_and_factors_of_sentiformer():
     assert {"part of speech", "gate, layer 1"} <= set(tokens.token_table(seen).columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_orange(theme):
     rows = tokens.polarity_rows(read("lexical-last")[0])

@@ -109,6 +109,7 @@ def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
     assert [item["most"] for item in data["items"]] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     pushes = {f"w{i}": float(i % 70) for i in range(140)}
     items = words._draw(shown(pushes), Look()).data["items"]

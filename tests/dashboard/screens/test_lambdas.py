@@ -58,6 +58,7 @@ def test_where_lambda_hardly_moved_the_page_says_so(app, runs):
     assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", said)
 
 
+@pytest.mark.slow
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
     assert SHOWN in shown
@@ -97,6 +98,7 @@ def test_another_run_in_focus_brings_its_own_seeds(app, twin):
     assert app.multiselect(key=state.COMPARED).value == ["finished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("preset", "words"), [("vanilla", "one map each"), ("tfidf-logreg", "without attention")])
 def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words):
     make(runs, preset, "plain", status="done")

@@ -12,6 +12,8 @@ from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.models import ALL
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def opened(app, runs):
@@ -36,7 +38,6 @@ def test_a_link_restores_paper_model_and_comparison(opened):
     assert "model.attention.gate" in compared["setting"].tolist()
 
 
-@pytest.mark.slow
 def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     app = opened(model="sentiformer-no-gate")
     assert app.selectbox(key=state.AGAINST).value == "sentiformer"
@@ -44,7 +45,6 @@ def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     assert app.selectbox(key=state.AGAINST).value == "lexical-all"
 
 
-@pytest.mark.slow
 def test_another_paper_shows_a_model_of_its_own(opened):
     app = opened(model="sentiformer")
     app.selectbox(key=state.PAPER).set_value("Inceptive Transformers").run()
@@ -52,7 +52,6 @@ def test_another_paper_shows_a_model_of_its_own(opened):
     assert PRESETS[app.selectbox(key=state.PRESET).value].paper == "inceptive"
 
 
-@pytest.mark.slow
 def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     app = opened(run="finished", model="vanilla")
     own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
@@ -66,7 +65,6 @@ def test_the_preset_of_the_chosen_run_is_counted_as_that_run(opened, runs):
     assert table(app, "All presets").set_index("model").loc["ndt-01-n3", "parameters"] == record.parameters
 
 
-@pytest.mark.slow
 def test_a_run_of_the_model_is_linked(opened):
     app = opened(model="ndt-01-n3")
     app.button(key="run-finished").click().run()
@@ -75,7 +73,6 @@ def test_a_run_of_the_model_is_linked(opened):
     assert "Confusion matrix" in words(app)
 
 
-@pytest.mark.slow
 def test_train_this_opens_train_with_the_model(opened):
     app = opened(model="inceptive-16")
     app.button(key="train-this").click().run()
@@ -104,7 +101,6 @@ def test_a_plain_encoder_has_nothing_worth_trying(opened):
     assert "Worth trying" not in words(opened(model="vanilla"))
 
 
-@pytest.mark.slow
 def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
     app = opened(model="tweet-v8-p2")
     assert "Departs from the paper in" in words(app)
@@ -116,7 +112,6 @@ def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_
     assert not app.exception and "Departs from the paper in" not in words(app)
 
 
-@pytest.mark.slow
 def test_the_backbones_of_a_paper_are_shown_with_what_they_lack_and_no_folder_of_the_server(
     opened, tmp_path, monkeypatch
 ):

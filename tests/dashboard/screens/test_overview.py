@@ -35,12 +35,14 @@ def tables(app) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_data_file_with_two_underscores_in_its_name_has_its_table(app, runs):
     copied(runs, "honest", config__data__name="my__reviews.csv")
     opened(app, "overview")
     assert tables(app)["Models on my__reviews.csv, best first"] == ["honest"]
 
 
+@pytest.mark.slow
 def test_models_of_a_data_set_stand_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="sst2")
@@ -51,12 +53,14 @@ def test_models_of_a_data_set_stand_together_best_first(app, runs):
     assert "Run “damaged” is damaged" in words(app)
 
 
+@pytest.mark.slow
 def test_seeds_are_folded(app, runs):
     copied(runs, "other-seed", config__training__seed=1)
     (rows,) = tables(opened(app, "overview")).values()
     assert rows[rows.index("model finished") :][:3] == ["model finished", "finished", "other-seed"]
 
 
+@pytest.mark.slow
 def test_the_order_is_in_the_link(app, runs):
     copied(
         runs, "surer", config__training__lr=1e-3, results__metrics__test__accuracy=0.1, results__metrics__test__loss=0.0
@@ -66,6 +70,7 @@ def test_the_order_is_in_the_link(app, runs):
     assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
 
 
+@pytest.mark.slow
 def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     copied(runs, "broken", status="failed", reason="out of memory", results={})
     opened(app, "overview")

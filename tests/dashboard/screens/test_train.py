@@ -17,6 +17,8 @@ from core.models.presets import PRESETS
 from core.runs.store import RunStore
 from dashboard import access, data, state
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def opened(app, runs, table, monkeypatch):
@@ -43,7 +45,6 @@ def command(app) -> list[str]:
     return shlex.split(app.code[0].value)
 
 
-@pytest.mark.slow
 def test_a_paper_offers_its_presets_and_a_link_restores_both(opened):
     app = opened(paper="7ess-Xin", model="tweet-v3-p2")
     assert app.selectbox(key=state.PRESET).value == "tweet-v3-p2"
@@ -53,7 +54,6 @@ def test_a_paper_offers_its_presets_and_a_link_restores_both(opened):
     assert app.selectbox(key=state.PRESET).value == "bilstm"
 
 
-@pytest.mark.slow
 def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
     app = choose(opened(model="ndt-01-n3"), model__attention__gate="true", model__attention__rotary="true")
     shown = words(app)
@@ -63,7 +63,6 @@ def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
     assert "--set=model.attention.gate=true" in command(app)
 
 
-@pytest.mark.slow
 def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
     assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
     source = access.option(str(table))
@@ -73,7 +72,6 @@ def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
     assert "tokens, counted in these texts" in shown and "training rows" not in shown
 
 
-@pytest.mark.slow
 def test_what_a_part_reads_comes_along_into_the_command(opened):
     app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
     assert "With it: text.tagger=auto and text.lexicon=vader, which a part reads." in words(app)
@@ -81,7 +79,6 @@ def test_what_a_part_reads_comes_along_into_the_command(opened):
     assert app.text_input(key=f"{state.SETTING}text.lexicon").placeholder == "vader"
 
 
-@pytest.mark.slow
 def test_the_command_makes_the_same_settings(opened, table):
     app = choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2")
     given = command(app)
@@ -93,7 +90,6 @@ def test_the_command_makes_the_same_settings(opened, table):
     assert config.data.name == str(table)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "choices", "way_out"),
     [
@@ -119,7 +115,6 @@ def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened
     assert len(RunStore().list()) == runs
 
 
-@pytest.mark.slow
 def test_a_setting_that_rests_says_why(opened):
     app = choose(opened(model="lexical-all"), text__lexicon="vader")
     choose(app, model__attention__lexical="none")
@@ -128,7 +123,6 @@ def test_a_setting_that_rests_says_why(opened):
     assert "Without effect" not in help_of["heads"]
 
 
-@pytest.mark.slow
 def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
     app = choose(opened(model="vanilla"), model__attention__gate="true", training__lr="0.01")
     app.button(key="compose-clear").click().run()
@@ -137,7 +131,6 @@ def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
     assert "--set=training.lr=0.01" in command(app)
 
 
-@pytest.mark.slow
 def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monkeypatch):
     app = opened(model="lexical-all", data="built-in")
     monkeypatch.setattr(access, "local", lambda: False)
@@ -145,7 +138,6 @@ def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monk
     assert "no file that may be opened from another machine has this name; choose vader" in words(app)
 
 
-@pytest.mark.slow
 def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opened, runs):
     app = opened(model="ndt-01-n3")
     field = app.selectbox(key=f"{state.SETTING}training.start")
@@ -159,7 +151,6 @@ def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opene
     assert fields[f"{state.SETTING}text.min_freq"] == str(own.text.min_freq)
 
 
-@pytest.mark.slow
 def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened, runs, table):
     app = choose(opened(), training__start="finished")
     assert "Lineage" not in words(app) and "would be refused" not in words(app), "cut as that run did"
@@ -175,7 +166,6 @@ def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened,
     assert sum(told.values()) == 2
 
 
-@pytest.mark.slow
 def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     app = opened(model="vanilla")
@@ -198,7 +188,6 @@ def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
     assert "Without model.ngram_buckets: " in words(app) and "byte pairs are pieces of words already" in words(app)
 
 
-@pytest.mark.slow
 def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
     app = opened(model="vanilla")
     assert app.toggle(key=state.ALONG).disabled, "there are none"
@@ -210,7 +199,6 @@ def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
     assert "--add=counter-examples" in command(app) and str(file) not in " ".join(command(app))
 
 
-@pytest.mark.slow
 def test_what_stands_in_grey_is_that_of_the_chosen_backbone(opened, tmp_path):
     folder = backbone(tmp_path / "tiny")
     app = choose(opened(model="pretrained"), model__backbone=str(folder))
@@ -221,7 +209,6 @@ def test_what_stands_in_grey_is_that_of_the_chosen_backbone(opened, tmp_path):
     assert f"--set=model.backbone={folder}" in command(app)
 
 
-@pytest.mark.slow
 def test_a_backbone_that_a_visitor_may_not_open_shows_nothing_of_itself(opened, tmp_path, monkeypatch):
     folder = backbone(tmp_path / "tiny")
     app = opened(model="pretrained", data="built-in")

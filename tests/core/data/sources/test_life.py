@@ -12,6 +12,8 @@ from core.data.load import load
 from core.data.sources import LIFE, life
 from core.data.sources.builtin import challenge, everyday
 
+pytestmark = pytest.mark.slow
+
 
 def words(text):
     return re.findall(r"[a-z]+", text.lower())
@@ -36,7 +38,6 @@ def test_half_are_positive_in_every_split_and_in_every_domain():
     assert sizes["validation"] == pytest.approx(sizes["test"], rel=0.05)
 
 
-@pytest.mark.slow
 def test_sentences_are_short_trimmed_and_written_once():
     texts = [text for _, text, _ in all_rows()]
     assert all(1 <= len(words(text)) <= 30 and text == text.strip() for text in texts)
@@ -52,7 +53,6 @@ def test_it_loads_under_its_name_with_its_own_splits():
     }
 
 
-@pytest.mark.slow
 def test_no_sentence_is_like_one_that_models_are_judged_on():
     """Neither three runs of four words in common nor half of all their words."""
     judged, ours = [*everyday.load()["text"], *challenge.read()["text"]], [text for _, text, _ in all_rows()]
