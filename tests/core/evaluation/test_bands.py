@@ -43,6 +43,7 @@ def test_the_curve_lies_inside_its_band():
     own, chance = case(500, seed=4)
     found = bands(own, chance)
     false, true, _ = sk.roc_curve(own, chance, drop_intermediate=False)
+    assert np.isin(found.roc.x.round(12), false.round(12)).all()
     curve = np.interp(found.roc.x, false, true)
     assert (found.roc.low <= curve + 1e-9).all() and (curve <= found.roc.high + 1e-9).all()
     assert found.roc.low[-1] == found.roc.high[-1] == 1

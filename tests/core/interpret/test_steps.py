@@ -224,6 +224,14 @@ def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
         assert stage.reading.count(".") == 1
 
 
+@pytest.mark.parametrize(
+    ("preset", "sign", "words"), [("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")]
+)
+def test_further_maps_are_added_or_taken_away(preset, sign, words):
+    stage = steps(reader(preset), TEXT).stage("combine")
+    assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "words", "letters"),
