@@ -94,9 +94,9 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
         shape = f"{plural(file['rows'], 'row')} of {plural(len(file['columns']), 'column')}"
         part = f", '{file['sheet']}' of {plural(len(file['sheets']), 'table')}" if len(file["sheets"]) > 1 else ""
         say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}{part}, {shape}.")
-        names = ", ".join(each["name"] for each in file["columns"])
-        numbered = " (numbered, since no row names them)" if names.startswith("0") else ""
-        say(f"Columns{' (named by the first row)' if file['header'] else numbered}: {names}.")
+        names = [each["name"] for each in file["columns"]]
+        numbered = " (numbered, since no row names them)" if names == list(map(str, range(len(names)))) else ""
+        say(f"Columns{' (named by the first row)' if file['header'] else numbered}: {', '.join(names)}.")
         if file["text"] and file["pair"]:
             say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
         elif file["text"]:

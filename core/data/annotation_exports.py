@@ -47,7 +47,7 @@ def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     elif "row" in first and "row_idx" in first:
         rows = _viewer(rows, note)
     elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
-        rows = _prodigy(rows, note, file)
+        rows = _read_prodigy(rows, note, file)
     _refuse_spans(rows, file)
     return rows
 
@@ -131,7 +131,7 @@ def _viewer(rows: list[Row], note: Note) -> list[Row]:
     return [{"row": row.get("row")} for row in rows]
 
 
-def _prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
+def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
     answers = Counter(str(row.get("answer")) for row in rows)
     if not set(answers) <= _ANSWERS:
         return rows

@@ -76,7 +76,7 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
 
 def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
     """Read the labelled rows of a file or folder, see `core.data.labeled_files`; arguments as `inspect_file`."""
-    return _labeled("labeled", path, {**reading, "to_train": to_train})
+    return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
 
 
 def read_published(path: Path, name: str) -> LabeledSplits:
@@ -85,10 +85,10 @@ def read_published(path: Path, name: str) -> LabeledSplits:
     Raises:
         DataError: a file is not there, or is not in the layout.
     """
-    return _labeled("published", path, {"name": name})
+    return _ask_labeled("published", path, {"name": name})
 
 
-def _labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
     from core.data.labeled_files import LabeledSplits
 
     with _read(way, path, reading) as (answer, folder):

@@ -108,7 +108,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
         DataError: it is damaged, has a password, has no table (the message says what is in it), or unpacks to more than
             is allowed.
     """
-    with _opened(data, file) as (archive, members):
+    with _open_archive(data, file) as (archive, members):
         tables = _tables(members, file)
         chosen = _chosen(tables, part, file)
         names = tuple(each.filename for each in tables)
@@ -125,16 +125,16 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
     return Unpacked(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
 
 
-def zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
+def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
     """Read the class folders in a zip archive; None if it has none, or tables for splits.
 
     Raises:
         DataError: it is damaged, has a password, or unpacks to more than is allowed.
     """
-    with _opened(data, file) as (archive, members):
+    with _open_archive(data, file) as (archive, members):
         if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
             return None
-        found = class_folders.find(_tree(archive, members, file))
+        found = class_folders.find(_arrange_files(archive, members, file))
         if found is None:
             return None
         if any(each.flag_bits & _ENCRYPTED for each in members):
@@ -145,7 +145,7 @@ def zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | N
 
 
 @contextlib.contextmanager
-def _opened(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
+def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
     """Open an archive, with its files.
 
     Raises:
@@ -173,7 +173,7 @@ def _path(member: zipfile.ZipInfo) -> PurePosixPath:
     return PurePosixPath(member.filename.replace("\\", "/"))
 
 
-def _tree(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
+def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
     """Arrange the files of an archive in their folders.
 
     Raises:

@@ -39,7 +39,7 @@ _PEEKED = 200
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is one that systems put beside what people wrote."""
+    """Return whether a file or folder is one of the operating system, such as `Thumbs.db`."""
     return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
 
 
@@ -217,7 +217,7 @@ def _classes(folder: TextFolder) -> dict[str, TextFolder]:
 
 
 def _texts(folder: TextFolder) -> bool:
-    """Return whether every file of a folder is a text, and not all of them are about the data."""
+    """Return whether every file of a folder is a text, and one at least is no README or licence."""
     files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)

@@ -58,6 +58,6 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Name the files that something is said of; empty: all of them."""
+    """Name the files of a decision; empty: all of a folder."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

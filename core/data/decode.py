@@ -83,7 +83,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
     if encoding:
         decoded = _named(data, encoding, file)
     else:
-        decoded = _certain(data) or (_guessed(data, guess) if guess else _legacy(data, file))
+        decoded = _decode_certain(data) or (_decode_guessed(data, guess) if guess else _legacy(data, file))
     text = decoded.text.removeprefix("\ufeff").replace("\n\ufeff", "\n")  # files were joined, each with its mark
     _refuse_binary(text, file)
     return dataclasses.replace(decoded, text=text, nuls=nuls)
@@ -101,7 +101,7 @@ def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: s
     Raises:
         DataError: as `decode`.
     """
-    uncertain = [] if encoding else [data for data in files.values() if _certain(data) is None]
+    uncertain = [] if encoding else [data for data in files.values() if _decode_certain(data) is None]
     guess = decode(b"\n".join(uncertain), file=folder) if uncertain else None
     return [decode(data, encoding, file=name, guess=guess) for name, data in files.items()]
 
@@ -165,10 +165,10 @@ _MODULES = {_module(name): name for name in ENCODINGS}
 
 
 def _found(data: bytes, file: str) -> Decoded:
-    return _certain(data) or _legacy(data, file)
+    return _decode_certain(data) or _legacy(data, file)
 
 
-def _certain(data: bytes) -> Decoded | None:
+def _decode_certain(data: bytes) -> Decoded | None:
     """Decode bytes whose encoding shows; None: it has to be guessed."""
     for mark, name in _BOMS:
         if data.startswith(mark):
@@ -184,7 +184,7 @@ def _certain(data: bytes) -> Decoded | None:
         return None
 
 
-def _guessed(data: bytes, guess: Decoded) -> Decoded:
+def _decode_guessed(data: bytes, guess: Decoded) -> Decoded:
     """Decode one of several files in the encoding that was guessed for all of them."""
     first, _, second = guess.encoding.partition("+")
     if second:

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 import pandas as pd
 
 from core.data import conll, limits
-from core.data.archives import GZIP, ZIP, Unpacked, is_archive, unpack_gzip, unpack_zip, zipped_classes
+from core.data.archives import GZIP, ZIP, Unpacked, is_archive, read_zipped_classes, unpack_gzip, unpack_zip
 from core.data.decisions import ReadingDecision, naming_sheets
 from core.data.decode import decode
 from core.data.delimited import parse
@@ -117,7 +117,7 @@ def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     if data.startswith(GZIP):
         table = _unpacked(unpack_gzip(data, path.name), path.name, settings)
     elif data.startswith(ZIP) and is_archive(data, path.name):
-        table = _zipped(data, path.name, settings)
+        table = _read_zip(data, path.name, settings)
     else:
         table = _table(data, path.name, settings)
     return dataclasses.replace(
@@ -182,9 +182,9 @@ def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
     return dataclasses.replace(table, findings=found, sheets=packed.parts, sheet=packed.part)
 
 
-def _zipped(data: bytes, file: str, settings: TableSettings) -> RawTable:
+def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
     """Read class folders of a zip archive as one table, of the training texts where they are split; else a table."""
-    texts, part = zipped_classes(data, file, settings.get("encoding", "")), settings.get("sheet", "")
+    texts, part = read_zipped_classes(data, file, settings.get("encoding", "")), settings.get("sheet", "")
     if texts is None:
         return _unpacked(unpack_zip(data, file, part), file, settings)
     splits = list(texts.splits)

@@ -44,7 +44,7 @@ Splits = dict[str, pd.DataFrame]
 def load(
     config: DataConfig, *, to_train: bool = True, on_report: Callable[[FileReport], None] = lambda report: None
 ) -> Dataset:
-    """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
+    """Load the labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
     train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
@@ -85,18 +85,18 @@ def load(
     alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
     added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
-    of_file, found = found, _named_anew(found, config, others if config.add else ())
+    of_file, found = found, _rename_classes(found, config, others if config.add else ())
     only_trained = told_tags if found.task == "tokens" else _only_trained
     if config.split_rule == 1:
-        coded, standing, dropped = only_trained(_encoded(found, found.splits), found.classes)
+        coded, standing, dropped = only_trained(_encode_labels(found, found.splits), found.classes)
         arranged, made = _arrange(coded, config, source)
         arranged, classes, dropped_again = only_trained(arranged, standing)
     else:
-        arranged, made = _arrange(_encoded(of_file, of_file.splits), config, source)
+        arranged, made = _arrange(_encode_labels(of_file, of_file.splits), config, source)
         names = {n: config.renamed().get(name, name) for n, name in enumerate(of_file.classes)}
         standing, dropped = tuple(dict.fromkeys(names.values())), []
         if found is not of_file:
-            arranged = _encoded(found, {split: _relabelled(rows, names) for split, rows in arranged.items()})
+            arranged = _encode_labels(found, {split: _relabelled(rows, names) for split, rows in arranged.items()})
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
     arranged, beside, joined = with_added(arranged, classes, added, config)
@@ -186,8 +186,8 @@ def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
     return found, str(path)
 
 
-def _named_anew(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Labels renamed, merged and left out, and the classes in their order, as the settings say.
+def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
+    """Rename, merge and leave out labels, and order the classes, as the settings say.
 
     A label that only the added sets have (`others`) is renamed there.
     """
@@ -210,7 +210,7 @@ def _named_anew(found: LabeledSplits, config: DataConfig, others: Sequence[str] 
     return found
 
 
-def _encoded(found: LabeledSplits, given: Splits) -> Splits:
+def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
     """Encode the labels of all splits as class numbers."""
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
@@ -233,7 +233,7 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits
         found, where = apart.read_published(folder, source.name), f"{folder} ({source.published.checked})"
     elif folder:
         found, where = apart.read_labeled(folder, {}), str(folder)
-        found = _of_published_labels(found, source) if source.task == "pair" else found
+        found = _name_published_labels(found, source) if source.task == "pair" else found
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
@@ -242,8 +242,8 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits
     return found, where
 
 
-def _of_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
-    """Files as they were published have no `labels.json` beside them: what their labels mean is known here."""
+def _name_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
+    """Name the labels of published files, which have no `labels.json`, by what their source means."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
         return dataclasses.replace(found, classes=classes)
@@ -298,7 +298,7 @@ def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
 
 
 def _report_validation(found: LabeledSplits) -> LabeledSplits:
-    """The dev split that publications report on becomes the test split."""
+    """Make the dev split, which publications report on, the test split."""
     given = dict(found.splits)
     reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
     notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]

@@ -27,7 +27,7 @@ _COARSE = TextConfig(normaliser="tweet-clean")
 
 
 def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
-    """The splits of several data sets one after the other, each cut as it is cut alone.
+    """Join the splits of several data sets, each cut as it is cut alone.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
     is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it.

@@ -148,7 +148,7 @@ class _Decoded:
         return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
 
     def has_labels(self) -> bool:
-        """Whether each line holds its label: `text@label`."""
+        """Return whether each line holds its label: `text@label`."""
         return read_label_lines(self.sample(), self.file) is not None
 
     def starts_with_an_object(self) -> bool:

@@ -1,5 +1,7 @@
 """Cost: what is counted, and that timing leaves no mark."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -107,3 +109,15 @@ def test_the_texts_measured_are_spread_like_all():
 def test_few_texts_are_enough():
     found = inference(Slow(), TokenTable.of([[2, 3]]))
     assert (found["rows"], found["one"]["rows"]) == (1, 1)
+
+
+@pytest.mark.slow
+def test_counting_memory_does_not_load_the_compiler_of_torch():
+    """It would take two seconds of every training."""
+    code = (
+        "import sys, torch\n"
+        "from core.evaluation.efficiency import _Alive\n"
+        "with _Alive([]) as alive: torch.ones(3) + 1\n"
+        "assert alive.peak > 0 and 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
