@@ -9,7 +9,8 @@ import streamlit as st
 from core.exceptions import InputError, SentiscopeError
 from core.failures.selection import parse
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import Reading, sentences_table
 from dashboard.figures.numbers import count

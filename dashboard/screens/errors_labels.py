@@ -13,7 +13,8 @@ from core.data.table import TRAIN
 from core.exceptions import NotAvailable
 from core.failures import doubted
 from core.text.direction import quoted
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.doubted import DOUBTED, SHOWN
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source

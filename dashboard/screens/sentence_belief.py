@@ -9,7 +9,8 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.runs import beliefs, errands
 from core.runs.beliefs import BeliefFiles
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD, OF_SENTENCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import Source
@@ -100,7 +101,7 @@ def _alone(source: Source) -> dict[str, pd.DataFrame]:
             help="Its own numbers by every method, without a verdict; some seconds, more for a long one",
         )
         return {}
-    if not waited(data.asking(("own", *asked)), "own", "This sentence was not tested by every method.").whole:
+    if not waited(data.asking(("own_belief", *asked)), "own", "This sentence was not tested by every method.").whole:
         return {}
     try:
         return OF_SENTENCE.numbers(show_of(source, OF_SENTENCE))

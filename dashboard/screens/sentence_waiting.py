@@ -5,11 +5,12 @@ from __future__ import annotations
 from core.exceptions import NotAvailable
 from core.interpret.edits import UNCHANGED
 from core.models.provides import provides
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.differing import same_class
 from dashboard.figures.heads import attended
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
+from dashboard.reader.models import Wanted
 from dashboard.widgets.waiting import waited
 
 SHORT = 200
@@ -41,18 +42,18 @@ def inside_asked(first: Source, second: Source, place: str) -> bool:
     except NotAvailable:
         return True
     towards = target(first)
-    wanted: list[data.Wanted] = [("parts", each.record.run, each.text, towards, each.edits) for each in both]
+    wanted: list[Wanted] = [("parts", each.record.run, each.text, towards, each.edits) for each in both]
     wanted += [one for each in both for one in _lambdas(each)]
     return bool(waited(data.asking(*wanted), f"inside-{place}", "Parts and λ were not all asked.").whole)
 
 
-def _each(source: Source, name: str) -> list[data.Wanted]:
+def _each(source: Source, name: str) -> list[Wanted]:
     """As edited, and as trained beside it."""
     changes = [source.edits, UNCHANGED] if source.edits else [UNCHANGED]
     return [(name, source.record.run, source.text, target(source), edits) for edits in changes]
 
 
-def _lambdas(source: Source) -> list[data.Wanted]:
+def _lambdas(source: Source) -> list[Wanted]:
     if "lambda" not in provides(source.record.config.model):
         return []
     return [("lambdas", source.record.run, source.text, target(source), source.edits)]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.interpret.watched import Watched
 from dashboard import state
-from dashboard.data import Asking
+from dashboard.reader.models import Asking
 from dashboard.widgets.messages import finding, progress
 
 PATIENCE, TICK = 0.5, 0.3
@@ -25,7 +25,7 @@ WORDS = {
     "lambdas": "Moving one λ after the other",
     "patches": "Putting in one place after the other",
     "reach": "Putting in one piece after the other",
-    "own": "Putting the words back one after the other",
+    "own_belief": "Putting the words back one after the other",
 }
 AGAIN = "the model reads the text again and again"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.training.history import HistoryWriter
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.curves import Curves
 
 pytestmark = pytest.mark.usefixtures("runs")

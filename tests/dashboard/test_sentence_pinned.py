@@ -12,7 +12,8 @@ from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.methods import QUICK_METHODS
 
 pytestmark = pytest.mark.slow
@@ -130,7 +131,7 @@ def test_the_methods_of_the_other_wait_for_all_of_them(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
     other = "film, slow and warm"
     question = ("finished", other, "positive", UNCHANGED, QUICK_METHODS)
-    asking = data.asking(("methods", *question))
+    asking = data.asking(("each_method", *question))
     asking.known.stop()
     app.session_state[state.ENOUGH + "methods-pinned"] = asking.wanted
     opened(app, pinned=other, **{"pinned-run": "finished"})

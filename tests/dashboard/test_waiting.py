@@ -9,8 +9,8 @@ import pytest
 from pages import words as markup
 
 from core.interpret.edits import UNCHANGED
-from dashboard import data, state
-from dashboard.data import waiting
+from dashboard import state
+from dashboard.data import data
 
 TEXT = "slow and dull, but a good film"
 ABOUT = ("finished", TEXT, "positive", UNCHANGED)
@@ -27,13 +27,13 @@ def press(app, key: str) -> None:
 
 
 def hold(monkeypatch, name: str, *told) -> None:
-    """That function of `dashboard.data.waiting` tells how far it is and goes no further."""
+    """That reading tells how far it is and goes no further."""
 
     def held(*about, tell):
         while True:
             tell(*told)
 
-    monkeypatch.setitem(waiting._FOUND, name, held)
+    monkeypatch.setattr(data, name, held)
 
 
 def wait_until(true) -> None:
@@ -72,7 +72,7 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
     ("place", "wanted", "unfinished", "link"),
     [
         ("patches", ("patches", "finished", TEXT, DONOR, "positive", UNCHANGED), "Not every place", {"donor": DONOR}),
-        ("own", ("own", "finished", TEXT), "was not tested by every method", {}),
+        ("own", ("own_belief", "finished", TEXT), "was not tested by every method", {}),
     ],
 )
 def test_so_does_what_is_asked_below(app, runs, monkeypatch, place, wanted, unfinished, link):

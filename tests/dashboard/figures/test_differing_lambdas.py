@@ -20,16 +20,16 @@ from dashboard.figures.differing_lambdas import (
     differing_curve_table,
     differing_lambdas,
 )
-from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 TEXT, OTHER = "good warm film", "good dull film"
 
 
 def source(trained, text=TEXT, run="finished", **more) -> Source:
     store = RunStore(trained)
-    return Source(store.read(run), Files(store), text=text, **more)
+    return Source(store.read(run), Reader(store), text=text, **more)
 
 
 @pytest.mark.slow

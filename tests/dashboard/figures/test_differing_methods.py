@@ -8,9 +8,9 @@ from core.exceptions import NotAvailable
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard.figures.differing_methods import METHODS_DIFFERENCE, differing_method_table, differing_methods
-from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ TEXT, OTHER = "good warm film", "good dull film"
 
 def source(trained, text=TEXT, run="finished", **more) -> Source:
     store = RunStore(trained)
-    return Source(store.read(run), Files(store), text=text, **more)
+    return Source(store.read(run), Reader(store), text=text, **more)
 
 
 def test_methods_that_both_have_differ_word_by_word(trained):

@@ -24,16 +24,16 @@ from dashboard.figures.differing_parts import (
     differing_parts,
     pairs,
 )
-from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 TEXT, OTHER = "good warm film", "good dull film"
 
 
 def source(trained, text=TEXT, run="finished", **more) -> Source:
     store = RunStore(trained)
-    return Source(store.read(run), Files(store), text=text, **more)
+    return Source(store.read(run), Reader(store), text=text, **more)
 
 
 def pushes(trained, text, change=None) -> list[float]:
@@ -76,7 +76,7 @@ def test_the_grids_stand_beside_each_other_on_one_scale(trained):
 def test_heads_of_another_training_stand_there_without_a_difference(trained, tmp_path, table, tiny):
     store = RunStore(tmp_path / "runs")
     verbs.train(str(table), "ndt-01-n2", {**tiny, "training.epochs": 1}, name="two", store=store)
-    other = Source(store.read("two"), Files(store), text=TEXT)
+    other = Source(store.read("two"), Reader(store), text=TEXT)
     shape = differing_parts(source(trained), other)
     assert {(part.kind, part.component) for part in shape.pairs} == {("layer", None), ("component", 0)}
     rows = differing_part_table(shape)
