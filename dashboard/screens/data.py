@@ -15,7 +15,6 @@ import streamlit as st
 from core.config import RunConfig
 from core.data import library
 from core.data.card import measured
-from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
@@ -133,7 +132,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     _about(dataset, card)
     if not named(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
-            read_anew = functools.partial(_read_anew, config.data)
+            read_anew = functools.partial(_read_anew, option)
             show_decisions(dataset.decisions, dataset.task, dataset.fingerprint[:12], read_anew)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
@@ -141,10 +140,11 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
-def _read_anew(config: DataConfig, setting: str, value: str, _word: str) -> None:
+def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
     """Read a person's file or folder in another way, as a data set of its own; keep to this one if that fails."""
-    config = dataclasses.replace(config, **{setting: value})
+    option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
     try:
+        config = access.settings_of(option).data
         data.dataset(config)
         state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
     except SentiscopeError as error:
