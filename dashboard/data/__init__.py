@@ -6,9 +6,7 @@ import contextlib
 import gc
 import hashlib
 import logging
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import plotly.graph_objects as go
@@ -17,7 +15,7 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.models.provides import provides
 from core.runs import jobs
-from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
+from core.runs.record import HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
 from dashboard.figures.drawing import Drawing, Kept
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
@@ -26,14 +24,12 @@ from dashboard.reader import Reader
 from dashboard.reader.memo import Keeping, Key, Memo, kept
 
 if TYPE_CHECKING:
-    from dashboard.figures.analysis import Analysis
+    from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
 
 Found = TypeVar("Found")
 Cache = Callable[[str, Callable[[], Any]], Any]
 log = logging.getLogger(__name__)
-_asking = threading.Lock()
-"""One thread finds tags; whoever comes later finds it at work."""
 
 
 class StreamlitMemo(Memo):
@@ -62,21 +58,13 @@ def _cache(how: Keeping) -> Cache:
     return cached
 
 
-@dataclass
-class Finding:
-    """Tags that a thread finds, for all who want to know."""
-
-    error: SentiscopeError | None = None
-    thread: threading.Thread | None = None
-
-
 class PageReader(Reader):
     """Reads for pages also what takes a page: drawn figures, details of rows, tags that a thread finds."""
 
     def _drawn_version(self, figure: Figure[Any], source: Source, look: Look) -> Key:
-        files = (RECORD, HISTORY, WEIGHTS, *(f"{EVALUATION}/{source.split}/{name}" for name in (PREDICTIONS, TAGS)))
-        versions = [self.version(record.run, *files) for record in (source.record, *source.others)]
-        return figure.name, versions, source.split, source.text, source.edits, figure.chosen(source), look
+        files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
+        versions = [self.version(record.run, source.split, *files) for record in runs]
+        return figure.name, versions, source.text, source.edits, figure.chosen(source), look
 
     @kept(256, _drawn_version)
     def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
@@ -105,49 +93,36 @@ class PageReader(Reader):
         run = shown.table.record.run
         return read_details(self.loaded(run) if self.has_weights(run) else None, shown, keys)
 
-    @kept(8, Reader.known_version)
-    def _finding(self, record: RunRecord, split: str) -> Finding:
-        return Finding()
-
-    def find_tags(self, record: RunRecord, split: str, patience: float) -> Finding | None:
-        """Begin to find the tags of a split, if nobody has, and wait so many seconds; None: they are there.
+    def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
+        """Begin to find the tags of a split, if nobody has, wait so many seconds and return whether they are there.
 
         Raises:
             SentiscopeError: why they cannot be found; it is tried again when somebody asks again.
         """
-        wanted = self.known(record, split)
-        if wanted.whole:
-            return None
-        finding = self._finding(record, split)
+        known = self.known(record, split)
+        if not known.whole:
+            known.finding.ask(lambda tell: self._find_tags(known), patience)
+        return known.whole
+
+    def _find_tags(self, known: Known) -> Iterator[None]:
+        record = known.table.record
 
         def prepare() -> None:
-            _ = wanted.phrases, wanted.groups
+            _ = known.phrases, known.groups
             pooled = None
             if self.has_weights(record.run) and "pooled" in provides(record.config.model):
                 pooled = self.loaded(record.run).predict([""]).pooled
             with contextlib.suppress(NotAvailable):
-                wanted.nearest.prepare(0 if pooled is None else pooled.shape[1])
+                known.nearest.prepare(0 if pooled is None else pooled.shape[1])
 
-        def find() -> None:
-            try:
-                wanted.find(prepare)
-            except SentiscopeError as error:  # a thread has nobody to raise it to: whoever waits does
-                finding.error = error
-            except Exception as error:
-                log.exception("tags of %s, %s, were not found", record.run, split)
-                finding.error = NotAvailable(f"finding them failed: {error}; the log has more")
-
-        with _asking:
-            # Also where it has ended and its tags have been forgotten since: both are kept, and not equally long.
-            ended = finding.thread is not None and not finding.thread.is_alive() and finding.error is None
-            if finding.thread is None or (ended and not wanted.whole):
-                finding.thread = threading.Thread(target=find, daemon=True)
-                finding.thread.start()
-        finding.thread.join(patience)
-        if (error := finding.error) is not None:
-            finding.error = None  # told once; who comes next tries again
-            raise error
-        return None if wanted.whole else finding
+        try:
+            known.find(prepare)
+        except SentiscopeError:
+            raise
+        except Exception as error:
+            log.exception("tags of %s, %s, were not found", record.run, known.table.split)
+            raise NotAvailable(f"finding them failed: {error}; the log has more") from error
+        yield
 
 
 data = PageReader(memo=StreamlitMemo())

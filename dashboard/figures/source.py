@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -97,11 +96,8 @@ class Option:
         return number
 
     def kept_by(self, source: Source) -> str:
-        """What a cache knows the choice by; what a person typed never as it is."""
-        value = source.chosen(self)
-        if isinstance(self.values(source), Free):
-            value = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.name}={value}{'' if self.version is None else self.version(source)}"
+        """Return what the choice is kept by."""
+        return f"{self.name}={source.chosen(self)}{'' if self.version is None else self.version(source)}"
 
     def told(self, source: Source) -> str:
         """The chosen value in words."""
@@ -196,7 +192,7 @@ class Source:
 
     @cached_property
     def sides(self) -> Sides:
-        """The run and those that it is compared with, on the same rows.
+        """Return the run and those that it is compared with, on the same rows.
 
         Raises:
             NotAvailable: there are no others.

@@ -63,22 +63,19 @@ class DatasetReader(RunReader):
         except NotAvailable:
             return None
 
+    def _lineage(self, config: RunConfig) -> Key:
+        from core.runs.lineage import find_parents
+
+        parents = map(self.store().read, find_parents(config))
+        known = tuple((record.run, record.created, record.lineage) for record in parents)
+        return known and (known, config.data, _folder_version(config.data.name))
+
+    @kept(64, _lineage, spinner="Counting the rows that were learned", copied=True)
     def removed_rows(self, config: RunConfig) -> tuple[str, ...]:
         """Say which rows of validation and test a planned training would leave out, as its parents learned from them.
 
         Raises as `core.runs.lineage.describe_removed`.
         """
-        from core.runs.lineage import find_parents
-
-        parents = [self.store().read(run) for run in find_parents(config)]
-        return self._removed_rows(parents, config) if parents else ()
-
-    def _lineage(self, parents: list[RunRecord], config: RunConfig) -> Key:
-        known = tuple((record.run, record.created, record.lineage) for record in parents)
-        return known, config.data, _folder_version(config.data.name)
-
-    @kept(64, _lineage, spinner="Counting the rows that were learned", copied=True)
-    def _removed_rows(self, parents: list[RunRecord], config: RunConfig) -> tuple[str, ...]:
         from core.runs.lineage import describe_removed
 
         return describe_removed(self.store(), config)

@@ -48,7 +48,7 @@ class ErrorReader(ModelReader):
     def known_version(self, record: RunRecord, split: str) -> Key:
         """Return what the known of a split depends on: predictions, model, and what gives its tags besides."""
         about = self.split_version(record, split, WEIGHTS)
-        if not about[1]:  # no predictions: whoever reads the rows says why
+        if not about[2]:  # no predictions: whoever reads the rows says why
             return about
         found = self.unsure(record, split).files
         return *about, found and file_version(found.path("json")), *self._seeds(record, split)
@@ -172,7 +172,7 @@ class ErrorReader(ModelReader):
     def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
         """Measure the saved slices of the data of a run on a split."""
         known = functools.cache(lambda: self.known(record, split))
-        return [self._slice(known, record, split, each, author) for each in self.kept_slices(record)]
+        return [self._slice(known, record, split, one, author) for one in self.kept_slices(record)]
 
     def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
         """Measure all sentences of a split as if they were a slice."""
@@ -203,40 +203,33 @@ class ErrorReader(ModelReader):
         record = sides.sides[0].model.records[0]
         return with_slices(self.store(), sides, self.kept_slices(record), self.table, self.coded(record, author))
 
-    def chosen_group(self, digest: str) -> Group:
-        """Return sentences that were chosen one by one; InputError: they are not kept any more."""
-        from core.failures.chosen import recall
-
-        return self._group(digest) if digest.isalnum() else recall(self.store(), digest)
-
     def _group_version(self, digest: str) -> Key:
         from core.failures.chosen import FOLDER
 
         path = self.store().folder / FOLDER / f"{digest}.json"
-        return path, file_version(path)
+        return path, file_version(path) if digest.isalnum() else ""
 
     @kept(32, _group_version)
-    def _group(self, digest: str) -> Group:
+    def chosen_group(self, digest: str) -> Group:
+        """Return sentences that were chosen one by one; InputError: they are not kept any more."""
         from core.failures.chosen import recall
 
         return recall(self.store(), digest)
 
+    def _selection_version(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
+        from core.failures.rules import of_readers
+
+        seen = (author, self.codes(record).version) if any(map(of_readers, selection.rules)) else None
+        return *self.known_version(record, split), str(selection), seen
+
+    @kept(64, _selection_version)
     def selected(self, record: RunRecord, selection: Selection, split: str, author: str | None = None) -> Selected:
         """Return the rows of `known` that are selected; raises as `analysis`."""
         from core.failures.rules import of_readers
-
-        if any(map(of_readers, selection.rules)):  # they change while nothing of the run does
-            return self._select(record, selection, split, self.coded(record, author))
-        return self._selected(record, selection, split)
-
-    @kept(64, lambda self, record, selection, split: (*self.known_version(record, split), str(selection), split))
-    def _selected(self, record: RunRecord, selection: Selection, split: str) -> Selected:
-        return self._select(record, selection, split)
-
-    def _select(self, record: RunRecord, selection: Selection, split: str, seen: Coded | None = None) -> Selected:
         from core.failures.selection import select
 
-        known = self.known(record, split)
+        known, asked = self.known(record, split), any(map(of_readers, selection.rules))
+        seen = self.coded(record, author) if asked else None
         return select(selection, known.table, known.tagged, self.store(), seen)
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:

@@ -74,16 +74,9 @@ class Asking:
 class ModelReader(RunReader):
     """Asks models; a reading raises RunDamaged where the weights or the tokenizer cannot be read."""
 
-    @kept(4, RunReader.model_version, spinner="Loading the model")
-    def loaded(self, run: str) -> LoadedRun:
+    @kept(6, RunReader.model_version, spinner="Loading the model")
+    def loaded(self, run: str, *, tags: bool = False) -> LoadedRun:
         """Load a model; one for all visitors, nobody changes it, interventions are arguments."""
-        return self._load(run)
-
-    @kept(2, RunReader.model_version, spinner="Loading the model")
-    def _tagger(self, run: str) -> LoadedRun:
-        return self._load(run, tags=True)
-
-    def _load(self, run: str, *, tags: bool = False) -> LoadedRun:
         import torch
 
         from core.runs.load import load_run
@@ -96,7 +89,7 @@ class ModelReader(RunReader):
         """Tag each word of a text."""
         from core.runs.tagged import tag_texts
 
-        loaded = self._tagger(record.run)
+        loaded = self.loaded(record.run, tags=True)
         return tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
 
     @kept(48, RunReader.model_version)
@@ -281,44 +274,33 @@ class ModelReader(RunReader):
         folder = self.store().path(run) / EVALUATION
         return [split for split in self.evaluated_splits(run) if (folder / split / EMBEDDINGS).is_file()]
 
-    def _map_version(self, run: str, split: str, config: ProjectionConfig) -> Key:
-        return *self.version(run, EMBEDDINGS, PREDICTIONS, split=split), config
-
-    @kept(256, _map_version, copied=True)
+    @kept(256, lambda self, run, *asked: (self.version(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True)
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Return where a map of this split is kept, or will be; InputError: no embeddings of it are kept."""
         return projections.map_files(self.store(), run, split, config)
 
+    def _map_version(self, record: RunRecord, files: MapFiles) -> Key:
+        read = [files.path("npy"), files.path("json")]
+        if files.config.space:
+            with contextlib.suppress(NotAvailable):
+                read.append(self.layer_files(files.run.name, files.split).path("json"))
+        return files, record.classes, [file_version(path) for path in read]
+
+    @kept(16, _map_version)
     def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
         """Return a PCA map at once, any other only if it has been computed; InputError: too few embeddings."""
         if files.config.method != "pca":
-            return self._saved_map(files)
-        try:
-            return self._pca_map(record, files)
-        except NotAvailable:
-            return None
+            return projections.read(files)
+        with contextlib.suppress(NotAvailable):
+            return projections.project_space(self.space(record, files), files.config)
+        return None
 
-    @kept(8, lambda self, files: (files, *(file_version(files.path(ending)) for ending in ("npy", "json"))))
-    def _saved_map(self, files: MapFiles) -> Projection | None:
-        return projections.read(files)
-
-    def _space_version(self, record: RunRecord, files: MapFiles) -> Key:
-        layers = file_version(self.layer_files(files.run.name, files.split).path("json")) if files.config.space else ""
-        return files, record.classes, layers
-
-    @kept(8, _space_version)
-    def _pca_map(self, record: RunRecord, files: MapFiles) -> Projection:
-        return projections.project_space(self.space(record, files), files.config)
-
-    @kept(4, _space_version)
+    @kept(4, _map_version)
     def space(self, record: RunRecord, files: MapFiles) -> Space:
         """Return the vectors that a map is made from; NotAvailable: the layers of the model have not been read."""
         return projections.read_space(self.store(), files, record.classes)
 
-    def _layer_version(self, run: str, split: str) -> Key:
-        return *self.version(run, WEIGHTS, TOKENIZER), *self.version(run, PREDICTIONS, split=split)
-
-    @kept(64, _layer_version, copied=True)
+    @kept(64, lambda self, run, split: self.version(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def layer_files(self, run: str, split: str) -> LayerFiles:
         """Return where the layers of a split are, or will be; NotAvailable: the model has none, or no weights."""
         return layers.files(self.store(), run, split)
@@ -327,13 +309,10 @@ class ModelReader(RunReader):
         """Return how the classes lie at each stage of a model; None: nobody has read them; raises as `layer_files`."""
         return layers.read(self.layer_files(record.run, split))
 
+    @kept(128, lambda self, record, files, text: self.model_version(record.run, files.config.space, text), copied=True)
     def vector(self, record: RunRecord, files: MapFiles, text: str) -> Floats:
         """Return the vector, (d,), of a typed text in the space of a map."""
-        return self._vector(record.run, text, files.config.space)
-
-    @kept(128, RunReader.model_version, copied=True)
-    def _vector(self, run: str, text: str, space: str) -> Floats:
-        return self.loaded(run).vector(text, space)
+        return self.loaded(record.run).vector(text, files.config.space)
 
     def place(self, record: RunRecord, files: MapFiles, made: Projection, text: str) -> Floats:
         """Return the place of a typed text: exact for PCA, else among its nearest neighbours in the original space."""
@@ -342,10 +321,7 @@ class ModelReader(RunReader):
             return fit_pca(here.vectors, files.config.dimensions).transform(asked[None])[0]
         return place_among(asked, here.vectors[np.searchsorted(here.rows, made.rows)], made.places)[0]
 
-    def _groups_version(self, record: RunRecord, split: str) -> Key:
-        return *self.version(record.run, PREDICTIONS, EMBEDDINGS, split=split), record.classes
-
-    @kept(8, _groups_version, spinner="Looking for groups")
+    @kept(8, lambda self, record, split: self.split_version(record, split, EMBEDDINGS), spinner="Looking for groups")
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
         """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""
         from core.failures.found_groups import found_groups

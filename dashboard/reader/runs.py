@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import stored
+from core.data.table import TEST, TRAIN, VALIDATION
 from core.exceptions import RunDamaged, SentiscopeError
 from core.fingerprint import file_fingerprint, file_version
 from core.runs import efficiency as costs
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from dashboard.figures.drawing import Component
     from dashboard.figures.theme import Look
 
-ORDER = {"train": 0, "validation": 1, "test": 2}
+ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
 """Splits as they are listed, others behind them."""
 _testing = threading.Lock()
 """One visitor tests for ties; the others find it done."""
@@ -52,7 +53,7 @@ class RunReader:
     """Reads the files of runs; RunDamaged where predictions cannot be read."""
 
     def __init__(self, store: RunStore | None = None, memo: Memo | None = None) -> None:
-        """Read the runs of a store, or else of the usual place, looked up anew each time; keep nothing without a memo."""
+        """Read the runs of a store, or else of the usual place, looked up anew each time; without memo keep nothing."""
         self._store, self.memo = store, memo or Memo()
 
     def store(self) -> RunStore:
@@ -85,14 +86,16 @@ class RunReader:
         """Say why the texts of a run cannot be shown here, and what to do; empty: they can."""
         return lacks_texts(self.store().path(record.run), record)
 
-    def version(self, run: str, *names: str, split: str = "") -> Key:
-        """Return the folder of a run, or of a split of it, and the versions of files there."""
-        folder = self.store().path(run) / (f"{EVALUATION}/{split}" if split else "")
-        return str(folder), *(file_version(folder / name) for name in names)
+    def version(self, run: str, split: str, *names: str) -> Key:
+        """Return the folder of a run, one of its splits or none, and the versions of files of either."""
+        folder = self.store().path(run)
+        places = [folder / EVALUATION / split, folder] if split else [folder]
+        versions = ([file_version(place / name) for place in places] for name in names)
+        return str(folder), split, *map("".join, versions)
 
     def split_version(self, record: RunRecord, split: str, *names: str) -> Key:
-        """Return the version of the predictions of a split, and of further files of the run."""
-        return *self.version(record.run, PREDICTIONS, split=split), *self.version(record.run, *names), record.classes
+        """Return the version of the predictions of a split, and of further files."""
+        return *self.version(record.run, split, PREDICTIONS, *names), record.classes
 
     def model_version(self, run: str, *asked: object) -> Key:
         """Return what a model is known by, and what it is asked."""
@@ -114,7 +117,7 @@ class RunReader:
     def _history_version(self, record: RunRecord) -> Key:
         chosen, progress = record.config.training, record.progress
         settings = chosen.epochs, chosen.metric, progress.get("steps"), progress.get("rows")
-        return *self.version(record.run, HISTORY), *settings
+        return *self.version(record.run, "", HISTORY), *settings
 
     @kept(1024, _history_version)
     def curves(self, record: RunRecord) -> tuple[Curves, int]:
@@ -149,12 +152,9 @@ class RunReader:
         """Return what is known of each text of a split."""
         from dashboard.figures.points import points_frame  # pandas
 
-        try:
-            return points_frame(self.read_predictions(record, split), record.classes)
-        except ValueError as error:
-            raise RunDamaged(f"{record.run}, {split}: the predictions cannot be read: {error}") from error
+        return points_frame(self.read_predictions(record, split), record.classes)
 
-    @kept(8, lambda self, record, split: self.version(record.run, TAGS, split=split))
+    @kept(8, lambda self, record, split: self.version(record.run, split, TAGS))
     def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Read the predicted tags of the words of a split, as `core.runs.tagged` does; NotAvailable: it has none."""
         from core.runs.tagged import read_tags
@@ -183,22 +183,22 @@ class RunReader:
 
         return compare(self.sides(runs, split), metrics=[metric])
 
-    @kept(1024, lambda self, record: (*self.version(record.run, RECORD), costs.version(self.store(), record.run)))
+    @kept(1024, lambda self, record: (*self.version(record.run, "", RECORD), costs.version(self.store(), record.run)))
     def efficiency(self, record: RunRecord) -> Efficiency:
         """Return what a run costs, as far as that is known on this machine."""
         return costs.efficiency(self.store(), record)
 
-    @kept(256, lambda self, record: self.version(record.run, METRICS, split="test"), copied=True)
+    @kept(256, lambda self, record: self.version(record.run, TEST, METRICS), copied=True)
     def test_rows(self, record: RunRecord) -> int:
         """Return the number of test texts that a run was measured on; 0 where it was not."""
         try:
-            found = stored.read_tree(self.store().path(record.run) / EVALUATION / "test" / METRICS)
+            found = stored.read_tree(self.store().path(record.run) / EVALUATION / TEST / METRICS)
         except (FileNotFoundError, RunDamaged):
             return 0
         return found["n"] if isinstance(found, dict) and isinstance(found.get("n"), int) else 0
 
     def _versions(self, records: Sequence[RunRecord], *asked: object) -> Key:
-        versions = [(one.run, one.status, self.version(one.run, RECORD, HISTORY)) for one in records]
+        versions = [(one.run, one.status, self.version(one.run, "", RECORD, HISTORY)) for one in records]
         return str(self.store().folder), versions, *asked
 
     @kept(16, _versions)
@@ -226,7 +226,7 @@ class RunReader:
 
     def _tested(self, board: Board) -> Key:
         models = _runs_of(board)
-        versions = [self.version(run, PREDICTIONS, split="test") for model in models for run in model]
+        versions = [self.version(run, TEST, PREDICTIONS) for model in models for run in model]
         return str(self.store().folder), board.metric, models, versions
 
     @kept(64, _tested)
@@ -248,10 +248,10 @@ class RunReader:
                 groups, found.reason = [], str(error)
             found.groups = groups
 
-    def _sweep_version(self, plan: Plan, *asked: object) -> Key:
+    def _plan_version(self, plan: Plan, *asked: object) -> Key:
         return str(self.store().folder), plan.name, plan.created, *asked
 
-    @kept(32, _sweep_version, spinner="Comparing the runs", copied=True)
+    @kept(32, _plan_version, spinner="Comparing the runs", copied=True)
     def sweep_table(
         self, plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
     ) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame
         return {}
     source.choices[SELECT.name] = str(now.selection)
     try:
-        if data.find_tags(source.record, source.split, PATIENCE) is not None:
+        if not data.find_tags(source.record, source.split, PATIENCE):
             heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
             st.fragment(_look_again, run_every=1.0)(source)
             return {}
@@ -82,6 +82,6 @@ def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame
 
 
 def _look_again(source: Source) -> None:
-    if data.find_tags(source.record, source.split, 0) is None:
+    if data.find_tags(source.record, source.split, 0):
         st.rerun()
     caption("The training sentences are being read.")

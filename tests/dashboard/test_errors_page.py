@@ -67,7 +67,7 @@ def test_tags_that_have_been_forgotten_are_found_anew(page):
 
 @pytest.mark.slow
 def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
-    forget("known", "_finding")
+    forget("known")
     with monkeypatch.context() as patch:
         patch.setattr("core.failures.table.Phrases", lambda texts: 1 / 0)
         app = page(split="validation")
