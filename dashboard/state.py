@@ -181,8 +181,6 @@ REPORT = "report-made"
 LAYERS_PROBLEM = "layers-problem"
 ENOUGH = "enough-"
 """Before the place of methods: what was asked there and stopped."""
-TESTED = "sentence-tested"
-"""Run and text whose own numbers somebody asked for."""
 DONOR = "donor"
 """The sentence whose inside is put into the first."""
 

@@ -9,18 +9,14 @@ const make = (tag, attributes = {}, ...children) => {
 const cell = ({ text, colour, ink, away, about }) =>
   make("td", { class: about ? (away ? "away" : "") : "none", title: about, style: `background-color:${colour};color:${ink}` }, text);
 
-const block = ({ title, heads, rows, label, below }) => {
-  const columns = heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
-  const lines = rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));
-  const table = make("table", { "aria-label": label },
-    make("thead", {}, make("tr", {}, make("td", { class: "none" }), ...columns)), make("tbody", {}, ...lines));
-  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
-  const whole = make("div", { class: "block" }, ...(title ? [make("p", { class: "title", title }, title)] : []), scroll);
-  return below ? [make("div", { class: "break" }), whole] : [whole];
-};
-
 export default function ({ data, parentElement }) {
+  const { heads, rows, label, lines, colours } = data;
   const root = parentElement.querySelector(".cells");
-  for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  root.replaceChildren(make("div", { class: "blocks" }, ...(data.blocks || [data]).flatMap(block)), ...data.lines.map((line) => make("p", {}, line)));
+  for (const [name, value] of Object.entries(colours)) root.style.setProperty(`--${name}`, value);
+  const columns = heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
+  const body = rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));
+  const table = make("table", { "aria-label": label },
+    make("thead", {}, make("tr", {}, make("td", { class: "none" }), ...columns)), make("tbody", {}, ...body));
+  root.replaceChildren(make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table),
+    ...lines.map((line) => make("p", {}, line)));
 }

@@ -1,11 +1,11 @@
-"""May an explanation be believed: what each test of each method came to, the curves behind it, and one sentence."""
+"""May an explanation be believed: what each test of each method came to, and the curves behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,18 +15,14 @@ from core.exceptions import NotAvailable
 from core.interpret.believed import POINTS, Belief, Measured, Number
 from core.interpret.verdict import MEANING, THRESHOLDS, Outcome, Verdict, judge
 from core.runs.record import RunRecord
-from dashboard.figures.drawing import Column, Component, Table
+from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Column as MarksColumn
-from dashboard.figures.marks import Marks, Row, Words
+from dashboard.figures.marks import Column, Marks, Row, Words
 from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    from core.interpret.belief import Own
 
 TESTS = {
     "insertion": "Put back",
@@ -38,8 +34,6 @@ TESTS = {
 """As they are headed."""
 SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
 NOT_ASKED = "not asked"
-OWN = ("insertion", "deletion", "pairs", "stability")
-"""Those that a sentence has by itself."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +101,9 @@ def table(shown: Believed) -> Marks:
         said = shown.verdicts[found.method]
         cells: dict[str, Any] = {"method": Words(found.method), "verdict": Words(said.verdict, strong=True)}
         rows.append(Row(found.method, cells | {name: _cell(name, found, said) for name in TESTS}))
-    columns = [MarksColumn("method", "Method", "5.3rem"), MarksColumn("verdict", "Verdict", "6rem")]
+    columns = [Column("method", "Method", "5.3rem"), Column("verdict", "Verdict", "6rem")]
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
-    columns += [MarksColumn(name, title, "7.1rem" if name == longest else "") for name, title in TESTS.items()]
+    columns += [Column(name, title, "7.1rem" if name == longest else "") for name, title in TESTS.items()]
     return Marks("methods and what each test came to", tuple(columns), tuple(rows), height=1.75)
 
 
@@ -288,59 +282,4 @@ ALONG = Figure(
     ),
     options=(METHOD,),
     tables=lambda shown: {"Belief curves": curve_table(shown)},
-)
-
-
-@dataclass(frozen=True)
-class OfSentence:
-    """What one sentence says of each method."""
-
-    found: tuple[Own, ...]
-
-
-def of_sentence(source: Source) -> OfSentence:
-    """Of a text with three words at least.
-
-    Raises:
-        NotAvailable: it has fewer.
-    """
-    if not source.text.strip():
-        raise NotAvailable("a sentence is needed: --text")
-    found = source.reader.own_belief(source.record.run, source.text)
-    if not any(value is not None for each in found for value in each.tests.values()):
-        raise NotAvailable("a text of fewer than three words has no order to be tested")
-    return OfSentence(found)
-
-
-def own_table(shown: OfSentence) -> pd.DataFrame:
-    """A row for each method."""
-    rows = [{"method": each.method, **each.tests, "completeness": each.completeness} for each in shown.found]
-    return pd.DataFrame(rows, columns=["method", *OWN, "completeness"]).astype(
-        dict.fromkeys((*OWN, "completeness"), float)
-    )
-
-
-def _draw_own(shown: OfSentence, look: Look) -> Table:
-    columns = {"method": Column("Method")}
-    columns |= {name: Column(TESTS[name], THRESHOLDS[name].asks, 2) for name in OWN}
-    about = "sum of the pushes less what they have to add up to, in log-odds; of integrated gradients"
-    return Table(own_table(shown), columns | {"completeness": Column("Completeness", about, 3)}, narrow=True)
-
-
-def _reading_own(shown: OfSentence) -> str:
-    edits = list(dict.fromkeys(edit for each in shown.found for edit in each.edits))
-    said = f"Said otherwise by {', '.join(edits)}." if edits else "No edit changes what the model reads."
-    return f"Numbers of this sentence alone: they are no verdict. {said}"
-
-
-OF_SENTENCE = Figure(
-    "belief-sentence",
-    "sentence",
-    "This sentence alone",
-    of_sentence,
-    _draw_own,
-    note=lambda shown: f"towards {shown.found[0].target}, {count(shown.found[0].words)} words, as trained",
-    reading=_reading_own,
-    how="The same tests with 20 random orders and up to 15 pairs of words of this sentence; no interval, no verdict.",
-    tables=lambda shown: {"Belief, this sentence": own_table(shown)},
 )

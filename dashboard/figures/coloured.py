@@ -26,24 +26,8 @@ def coloured_table(heads: list[Cell], rows: list[Cell], label: str, lines: list[
         lines: Sentences below it.
         look: Theme and size.
     """
-    return Component("cells", {"heads": heads, "rows": rows, "label": label, **_around(lines, look)}, look)
-
-
-def block(title: str, heads: list[Cell], rows: list[Cell], label: str, *, below: bool = False) -> Cell:
-    """One of several tables, under its title; the rest as of `coloured_table`.
-
-    With `below` it begins a new row of tables.
-    """
-    return {"title": title, "heads": heads, "rows": rows, "label": label, "below": below}
-
-
-def coloured_tables(blocks: list[Cell], lines: list[str], look: Look) -> Component:
-    """Blocks beside each other, as far as the page is wide, with sentences below all of them."""
-    return Component("cells", {"blocks": blocks, **_around(lines, look)}, look)
-
-
-def _around(lines: list[str], look: Look) -> Cell:
-    return {"lines": lines, "colours": {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}}
+    colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
+    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
 
 
 def push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
@@ -69,8 +53,3 @@ def ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
         "away": value < 0,
         "about": about,
     }
-
-
-def no_cell(text: str, t: Tokens) -> Cell:
-    """There is no number here."""
-    return {"text": text, "colour": t.paper, "ink": t.muted, "away": False, "about": ""}

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
 from dashboard.figures.curves import NUMBERS, NumberLine
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number
-from dashboard.figures.panels import Panels
-from dashboard.figures.source import Source
-from dashboard.figures.theme import Look, layer_colour
+from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -68,76 +64,6 @@ def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
         for x, y in zip(line.x, line.y, strict=True)
     ]
     return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
-
-
-def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look: Look) -> go.Figure:
-    """A panel for each number, a line for each layer that has one of its own; the deeper the layer, the stronger.
-
-    Args:
-        lines: By name; one line for each layer, or a single one of the whole model.
-        epochs: Planned.
-        look: Theme and size.
-    """
-    t = look.tokens
-    names = list(lines)
-    titles = [
-        [*names[i : i + PER_ROW], *[""] * (PER_ROW - len(names[i : i + PER_ROW]))]
-        for i in range(0, len(names), PER_ROW)
-    ]
-    figure = Panels(
-        look, titles, height=40 + 220 * len(titles), horizontal_spacing=0.09, vertical_spacing=0.44 / len(titles)
-    )
-    for index, (name, layers) in enumerate(lines.items()):
-        at = {"row": index // PER_ROW + 1, "col": index % PER_ROW + 1}
-        for layer, line in enumerate(layers):
-            of = f"layer {layer + 1}" if len(layers) > 1 else "all layers"
-            figure.add_scatter(
-                x=line.x,
-                y=line.y,
-                mode="lines",
-                line={"color": layer_colour(t, layer, len(layers)), "width": look.size(2.4)},
-                hovertemplate=f"{of}<br>epoch %{{x:.1f}}<br>{escape_text(name)} %{{y:.4f}}<extra></extra>",
-                **at,
-            )
-        figure.update_xaxes(range=[0, epochs], title="epoch", nticks=5, **at)
-        figure.update_yaxes(nticks=5, exponentformat="none", **at)
-    for index in range(len(names), len(titles) * PER_ROW):
-        figure.update_xaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
-        figure.update_yaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
-    return figure.drawn()
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The course of every learned number but lambda."""
-
-    lines: Mapping[str, Sequence[NumberLine]]
-    epochs: int
-    title: str = "Other learned numbers"
-
-
-def learned(source: Source) -> Learned:
-    """What a training run has logged of them.
-
-    Raises:
-        NotAvailable: the model has none.
-    """
-    lines = source.reader.learned_numbers(source.record)
-    if not lines:
-        raise NotAvailable(f"{source.record.preset} learns no number with a meaning of its own")
-    return Learned(lines, source.record.config.training.epochs)
-
-
-LEARNED = Figure(
-    "numbers-course",
-    "lambdas",
-    lambda shown: shown.title,
-    learned,
-    lambda shown, look: numbers_course(shown.lines, shown.epochs, look),
-    note="by layer",
-    reading="The stronger the line, the deeper the layer; a single line belongs to the whole model.",
-    tables=lambda shown: {"Course of numbers": numbers_table(shown.lines)},
-)
 
 
 @dataclass(frozen=True)

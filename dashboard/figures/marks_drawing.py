@@ -54,23 +54,6 @@ def component(
     return Component("marks", told, look, still=partial(html, table, look))
 
 
-def beside(tables: Sequence[Marks], look: Look, *, picked: str = "") -> Component:
-    """Small tables side by side, each under its label; a row of any of them can be picked.
-
-    Args:
-        tables: What is shown; no two rows of all of them have the same id.
-        look: Theme and size.
-        picked: The row that is picked; empty: none.
-    """
-
-    def whole(live: bool) -> Node:
-        parts = (element("section", element("p", one.label), draw(one, look, live=live)) for one in tables)
-        return element("div", *parts, class_="beside")
-
-    told = {"table": whole(live=True), "colours": _colours(look), "picked": picked, "picks": True, "ticked": []}
-    return Component("marks", told, look, still=lambda: _written(whole(live=False), look))
-
-
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
     """The table as a node.
 

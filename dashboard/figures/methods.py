@@ -1,4 +1,4 @@
-"""The words of a text by several methods side by side, how far these agree, and what is read against what is needed."""
+"""The words of a text by several methods side by side, and what is read against what is needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.exceptions import NotAvailable
 from core.numbers import signed
 from core.runs.record import RunRecord
 from core.text.direction import quoted
-from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, no_cell, push_cell
+from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
@@ -83,9 +83,10 @@ class Together:
 
     @property
     def agreed(self) -> str:
-        """Whether attention and deletion agree, in words; empty where there is no attention."""
+        """Whether attention and deletion agree, in a sentence; empty where there is no attention."""
         test = self.first.tests.get("attention")
-        return "" if test is None else test.describe("attention", "deletion")
+        said = "" if test is None else test.describe("attention", "deletion")
+        return f"{said[:1].upper()}{said[1:]}. " * bool(said)
 
     @property
     def words(self) -> str:
@@ -197,58 +198,6 @@ METHODS = Figure(
 )
 
 
-def compared(source: Source) -> Together:
-    """Of two methods or more and as many words."""
-    found = several(source)
-    if len(found.methods.by) < 2:
-        raise NotAvailable("there is one method: choose all of them, Shapley values too")
-    return found
-
-
-def _draw_agreement(shown: Together, look: Look) -> Component:
-    names, t = list(shown.methods.by), look.tokens
-    pairs = {frozenset(pair): rho for pair, rho in shown.methods.agreement.items()}
-
-    def cell(row: str, column: str) -> Cell:
-        if row == column:
-            return no_cell("", t)
-        about = f"{NAMES[row]} and {NAMES[column]}: ρ "
-        if (rho := pairs[frozenset((row, column))]) is None:
-            return no_cell("–", t) | {"about": f"{about}not defined"}
-        return ink_cell(rho, 1.0, f"{about}{number(rho, 2)}", t)
-
-    rows = [{"name": NAMES[row], "cells": [cell(row, column) for column in names]} for row in names]
-    heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in names]
-    return coloured_table(heads, rows, "rank agreement of methods", [], look)
-
-
-def agreement_table(shown: Together) -> pd.DataFrame:
-    """One row for each pair of methods."""
-    rows = [(*pair, test.rho, test.words, test.p, test.verdict) for pair, test in shown.methods.tests.items()]
-    return pd.DataFrame(rows, columns=["first", "second", "rho", "words", "p", "verdict"]).astype({"p": float})
-
-
-AGREEMENT = Figure(
-    "methods-agreement",
-    "sentence",
-    "Do the methods agree?",
-    compared,
-    _draw_agreement,
-    note=lambda shown: f"rank correlation ρ, {shown.words}" + (", as edited" if shown.edited else ""),
-    reading=lambda shown: (
-        f"{shown.agreed[:1].upper()}{shown.agreed[1:]}. " * bool(shown.agreed)
-        + "1: the same order of words, 0: none in common, hatched: the opposite."
-    ),
-    how=(
-        "Spearman’s ρ over the words. Attention and layer-0 collapse have no side, so they are compared with the sizes "
-        "of pushes. Fewer than three words, or numbers that are all alike, have none. *Agree*, *disagree*: two-sided "
-        "p ≤ 0.05 in a permutation test (all orders of 8 words; 10 000 random orders of more); else *inconclusive*."
-    ),
-    options=(EXTENT, TOWARDS),
-    tables=lambda shown: {"Agreement": agreement_table(shown)},
-)
-
-
 def read_needed(source: Source) -> Together:
     """Of two words or more that are read by attention."""
     found = several(source)
@@ -314,8 +263,8 @@ READ_NEEDED = Figure(
     _draw_scatter,
     note=lambda shown: shown.words + (", as edited" if shown.edited else ""),
     reading=lambda shown: (
-        f"{most_line(shown)} Where reading explained the answer, words would lie on a rising line; diamonds push away "
-        f"from {shown.first.target}."
+        f"{shown.agreed}{most_line(shown)} Where reading explained the answer, words would lie on a rising line; "
+        f"diamonds push away from {shown.first.target}."
     ),
     how=(
         "Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "

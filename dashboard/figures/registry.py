@@ -10,7 +10,6 @@ from dashboard.figures import (
     belief,
     calibration,
     classes,
-    clouds,
     compare_cost,
     compare_curves,
     compare_maps,
@@ -18,12 +17,9 @@ from dashboard.figures import (
     compare_where,
     comparing,
     confusion,
+    contrast,
     costs,
     diagram,
-    differing,
-    differing_lambdas,
-    differing_methods,
-    differing_parts,
     distance,
     doubted,
     embeddings,
@@ -42,7 +38,6 @@ from dashboard.figures import (
     marking,
     methods,
     metrics,
-    outcomes,
     overused,
     pairs,
     patching,
@@ -55,13 +50,14 @@ from dashboard.figures import (
     tagged,
     tokens,
     training,
+    word_clouds,
     words,
 )
 from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena, saved),
-    *(errors, gathering, overused, marking, finding, outcomes, clouds, doubted, shifted),
+    *(errors, gathering, overused, marking, finding, word_clouds, doubted, shifted),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(
         embeddings,
@@ -77,7 +73,7 @@ TOPICS = (
         belief,
         patching,
     ),
-    *(tokens, pairs, learned, distance, differing, differing_parts, differing_lambdas, differing_methods),
+    *(tokens, pairs, learned, distance, contrast),
     *(steps, tagged, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(

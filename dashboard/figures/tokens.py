@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from core.exceptions import NotAvailable
 from core.text.lexicon import NEUTRAL, triples
 from core.text.tags import TAGS
-from dashboard.figures import heads
 from dashboard.figures.attention import block, coefficient_names
 from dashboard.figures.figure import Figure
 from dashboard.figures.hatching import hatched
@@ -174,31 +173,6 @@ def _strongest(values: Floats, step: int) -> Floats:
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
 
 
-def token_bars(row: TokenRow, tokens: Sequence[str], look: Look, *, label: str) -> go.Figure:
-    """A bar for each token, from 0 to 1."""
-    t, step = look.tokens, block(len(tokens))
-    words = [escape_text(token) for token in tokens][::step]
-    places = list(range(len(words)))
-    trace = {
-        "type": "bar",
-        "x": places,
-        "y": _strongest(row.values, step),
-        "marker": {"color": t.accent},
-        "customdata": words,
-        "hovertemplate": f"%{{customdata}}<br>{escape_text(label)} %{{y:.3f}}<extra>{escape_text(row.name)}</extra>",
-    }
-    layout = {
-        "template": template(look),
-        "height": look.height(210),
-        "bargap": 0.25,
-        "xaxis": {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
-        if len(words) <= NAMED
-        else {"visible": False},
-        "yaxis": {"range": [0, 1.02], "dtick": 0.5, "title": {"text": label}},
-    }
-    return go.Figure({"data": [trace], "layout": layout})
-
-
 @dataclass(frozen=True)
 class OfTokens:
     """Rows of one number for each token."""
@@ -230,17 +204,6 @@ GATES = Figure(
         "in which the token is read (SentiFormer, equation 4). A class token has the gate 1."
     ),
     needs="gates",
-)
-GATE_BARS = Figure(
-    "gate-bars",
-    "sentence",
-    "Gates of one layer",
-    lambda source: _of_tokens(source, [gate_rows(source.view)[heads.layer(source)]]),
-    lambda shown, look: token_bars(shown.rows[0], shown.tokens, look, label="gate"),
-    note=lambda shown: shown.rows[0].name,
-    reading="The same of the chosen layer: 1 is wide open, 0 hides the token as padding is hidden.",
-    needs="gates",
-    options=(heads.LAYER,),
 )
 TOKEN_LAMBDA = Figure(
     "token-lambda",
@@ -279,14 +242,4 @@ BRANCHES = Figure(
     note="mean over channels",
     reading="How strongly the filters of each width answer around this token, after the ReLU.",
     needs="branches",
-)
-HEAD_READING = Figure(
-    "head-reading",
-    "sentence",
-    "Attention of the head",
-    lambda source: _of_tokens(source, head_reading(source.view)),
-    _draw_rows("is read"),
-    note="received",
-    reading="How much the head's own attention reads each token, on average over readers and heads.",
-    needs="head-maps",
 )

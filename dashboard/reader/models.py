@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from core.failures.counter_examples import Answer, CounterExample
     from core.failures.found_groups import FoundGroups
     from core.failures.table import Table
-    from core.interpret.belief import Own
     from core.interpret.believed import Belief
     from core.interpret.distance import Reach
     from core.interpret.explain import Methods
@@ -161,20 +160,6 @@ class ModelReader(RunReader):
         assert known.found is not None  # the page shows what was stopped by itself
         found: Methods = known.found
         return found
-
-    @kept(48, RunReader.model_version)
-    def own_belief(self, run: str, text: str, tell: OnProgress = silent) -> tuple[Own, ...]:
-        """Test on one text how far the explanations of a run can be believed, by method, as the run was trained."""
-        from core.interpret.belief import of_sentence
-        from core.interpret.explain import methods
-
-        loaded, found = self.loaded(run).watched(tell), []
-        named = methods(loaded.model.provides)
-        reader = replace(loaded.reader(), tell=lambda what, share: loaded.tell("", share))
-        for place, method in enumerate(named):
-            loaded.tell("own_belief", place / len(named))
-            found.append(of_sentence(reader, text, method))
-        return tuple(found)
 
     @kept(128, lambda self, run, steps, target: self.model_version(run, tuple(steps), target))
     def reach(self, run: str, steps: Sequence[Step], target: str, tell: OnProgress = silent) -> Reach:

@@ -25,7 +25,7 @@ WITHOUT_TEXTS = frozenset(
     (
         *("metrics", "confusion", "confidence", "each-class", "labels", "roc", "pr", "calibration", "costs"),
         *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
-        *("learning", "lambdas", "course", "final-values", "numbers-course", "numbers", "parts", "behaviour", "belief"),
+        *("learning", "lambdas", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
         *("compare-models", "compare-pairs", "compare-matrix", "compare-roc", "compare-calibration"),
         *("compare-lambdas", "compare-cost"),
     )

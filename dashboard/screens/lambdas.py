@@ -13,7 +13,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.baselines import reads_without
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, has_lambda, other_seeds
-from dashboard.figures.learned import LEARNED, NUMBERS_OF, Learned, Numbers, numbers, numbers_table, record_numbers
+from dashboard.figures.learned import NUMBERS_OF, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.numbers import count
 from dashboard.figures.offer import offered
 from dashboard.figures.sentence import subtracts
@@ -26,9 +26,9 @@ from dashboard.widgets.next_step import next_step
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, facts
 
-PLACED = (COURSE, FINAL, LEARNED, NUMBERS_OF)
+PLACED = (COURSE, FINAL, NUMBERS_OF)
 QUESTION = "How did each lambda move while the model learned, and where did it end?"
-OTHERS = "Which other numbers did the model learn, and how did they move while it did?"
+OTHERS = "Which other numbers did the model learn, and where did they end?"
 KNOWS = "What does the model know besides its weights?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
@@ -98,7 +98,7 @@ def _show(record: RunRecord) -> None:
     show(COURSE, shown)
     show(FINAL, shown)
     tables = COURSE.numbers(shown)
-    every = {**tables, **_other_numbers(record, "Other learned numbers")}
+    every = {**tables, **_other_numbers(record)}
     export_bar("lambdas", {**every, **show_others(source, "lambdas", PLACED)})
 
 
@@ -106,7 +106,7 @@ def _without_lambda(record: RunRecord) -> None:
     """What the model has instead: gates, temperatures, factors of positions, a lexicon; and where there is a lambda."""
     lines, table = data.learned_numbers(record), record_numbers(record)
     header("Lambdas", OTHERS if lines else KNOWS if len(table) else QUESTION, facts(record))
-    tables = _other_numbers(record, "Learned numbers")
+    tables = _other_numbers(record)
     if not tables and len(table):
         show(NUMBERS_OF, numbers(record))
         tables = {"Numbers": table}
@@ -117,15 +117,14 @@ def _without_lambda(record: RunRecord) -> None:
     else:
         empty(title, f"{text} Train ndt-01-n3 to see some.", "Train a model", "train")
     if tables:
-        export_bar("lambdas", tables, figures=bool(lines))
+        export_bar("lambdas", tables, figures=False)
 
 
-def _other_numbers(record: RunRecord, title: str) -> dict[str, Table]:
-    """The course of every learned number but lambda, and where it ended."""
+def _other_numbers(record: RunRecord) -> dict[str, Table]:
+    """Show where every learned number but lambda ended; gives its course too."""
     lines = data.learned_numbers(record)
     if not lines:
         return {}
-    show(LEARNED, Learned(lines, record.config.training.epochs, title))
     table = record_numbers(record)
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Where they ended", "the epoch that was kept"))

@@ -1,4 +1,4 @@
-"""May I believe it: what was measured of the methods of a run, the job that measures it, and this sentence alone."""
+"""May I believe it: what was measured of the methods of a run, and the job that measures it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import SentiscopeError
 from core.runs import beliefs, errands
 from core.runs.beliefs import BeliefFiles
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD, OF_SENTENCE
+from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import watch
-from dashboard.widgets.figure import caption, heading, show, show_of
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import problem
 from dashboard.widgets.options import choose
-from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,6 @@ def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
         if found is not None:
             choose(METHOD, source)
             tables |= _fresh(source, ALONG)
-        tables |= _alone(source)
     return tables
 
 
@@ -87,25 +85,3 @@ def _start(files: BeliefFiles) -> None:
         beliefs.start(data.store(), files)
     except SentiscopeError as error:
         state.put(state.BELIEF_PROBLEM, str(error))
-
-
-def _alone(source: Source) -> dict[str, pd.DataFrame]:
-    """The numbers of this sentence, once somebody wants them."""
-    asked = (source.record.run, source.text)
-    if state.draft(state.TESTED, None) != asked:
-        st.button(
-            "Test this sentence alone",
-            key="belief-alone",
-            on_click=state.put,
-            args=(state.TESTED, asked),
-            help="Its own numbers by every method, without a verdict; some seconds, more for a long one",
-        )
-        return {}
-    if not waited(data.asking(("own_belief", *asked)), "own", "This sentence was not tested by every method.").whole:
-        return {}
-    try:
-        return OF_SENTENCE.numbers(show_of(source, OF_SENTENCE))
-    except NotAvailable as error:
-        heading("This sentence alone", "belief-sentence")
-        caption(f"{str(error)[:1].upper()}{str(error)[1:]}.")
-        return {}

@@ -73,12 +73,11 @@ def below_the_bench(
     with st.container(key="below"):
         links = st.container()
         mixture(source.record, source.edits, trained, view)
-        slow = []
         tables |= by_passage(source.record, source.text)
         if trained.tokens:
             tables |= what_would_change(source)
             tables |= side_by_side(source)
-            slow = [(st.container(), may_i_believe_it)]
+            last = st.container()
         if deep:
             tables |= _maps(source, trained)
         else:
@@ -92,9 +91,9 @@ def below_the_bench(
         with links:
             _contents(_sections(source, bool(trained.tokens), deep, reached, tried, pin))
         end = st.container()
-    for place, draw in (*slow, *pinned.late, *second.late):  # they ask the model many times: all else is there by then
-        with place:
-            tables |= draw(source)
+    if trained.tokens:
+        with last:  # it asks the model many times: all else is there by then
+            tables |= may_i_believe_it(source)
     answers = prediction_table(_answers(view, trained if source.edits else None, pinned.views | second.views))
     drawn = deep or bool(reached) or any(figure.there(source) for figure in PLACED if figure not in OF_WORDS)
     with end:

@@ -1,4 +1,4 @@
-"""The words by every method, how far these agree, and most read against most needed; asked when the bench stands."""
+"""The words by every method, and most read against most needed; asked when the bench stands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from dashboard.data import data
-from dashboard.figures.methods import AGREEMENT, EXTENT, METHODS, READ_NEEDED, Together, named
+from dashboard.figures.methods import EXTENT, METHODS, READ_NEEDED, Together, named
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
 from dashboard.reader.models import Asking
@@ -39,9 +39,8 @@ def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
         with left:
             tables = METHODS.numbers(show_of(source, METHODS))
             choose(EXTENT, source)
-        for column, figure in ((left, AGREEMENT), (right, READ_NEEDED)):
-            with column, contextlib.suppress(NotAvailable):
-                tables |= figure.numbers(show_of(source, figure))
+        with right, contextlib.suppress(NotAvailable):
+            tables |= READ_NEEDED.numbers(show_of(source, READ_NEEDED))
     return tables
 
 

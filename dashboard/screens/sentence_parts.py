@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE
-from dashboard.figures.differing import DIFFERENCE
-from dashboard.figures.differing_lambdas import LAMBDA_DIFFERENCE
-from dashboard.figures.differing_methods import METHODS_DIFFERENCE
-from dashboard.figures.differing_parts import PARTS_DIFFERENCE
+from dashboard.figures.belief import ALONG, BELIEF
+from dashboard.figures.contrast import DIFFERENCE
 from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
 from dashboard.figures.levers import LEVERS
-from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED
+from dashboard.figures.methods import METHODS, READ_NEEDED
 from dashboard.figures.pairs import LEXICON, SUPPORT
 from dashboard.figures.patching import PATCHING
 from dashboard.figures.source import Source
-from dashboard.figures.tokens import BRANCHES, GATE_BARS, GATES, HEAD_READING, POLARITY, TOKEN_LAMBDA
+from dashboard.figures.tokens import BRANCHES, GATES, POLARITY, TOKEN_LAMBDA
 from dashboard.figures.words import WORDS
 from dashboard.widgets.figure import show, show_of, show_others
 
@@ -33,18 +30,18 @@ if TYPE_CHECKING:
 
 
 ROWS: dict[str, tuple[Figure[Any], ...]] = {
-    "gates": (GATES, GATE_BARS),
+    "gates": (GATES,),
     "token-lambda": (TOKEN_LAMBDA,),
     "polarity": (POLARITY, LEXICON),
     "support": (SUPPORT,),
-    "head": (BRANCHES, HEAD_READING),
+    "head": (BRANCHES,),
 }
 """What stands side by side."""
-OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED, OF_SENTENCE)
+OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
     *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
-    *(COMBINED, PARTS_DIFFERENCE, LAMBDA_DIFFERENCE, METHODS_DIFFERENCE),
+    COMBINED,
     *(figure for row in ROWS.values() for figure in row),
 )
 

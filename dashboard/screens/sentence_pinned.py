@@ -13,7 +13,7 @@ from core.text.clusters import clipped
 from core.text.direction import isolated
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.differing import answers_differ
+from dashboard.figures.contrast import describe_difference
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_second import Beside, towards, two_readings
 from dashboard.widgets.edits import made
@@ -80,7 +80,7 @@ def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | Non
     quoted = isolated(clipped(pin.text, QUOTED))
     who = ", ".join(filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.words())))
     about = f" ({who})" if who else ""
-    said = "" if _same(source, pin) else f" · {answers_differ(source, pin, 'pinned')}"
+    said = "" if _same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
     st.html(f'<p class="s-pin">Pinned: <b>“{escape(quoted)}”</b>{escape(about)}{escape(said)}</p>')
     return pin
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -16,13 +16,18 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import MapRow, full_colour
-from dashboard.figures.differing import DIFFERENCE, answers_differ, differ, differing_table, reading_of
+from dashboard.figures.contrast import (
+    DIFFERENCE,
+    contrast_readings,
+    contrast_table,
+    describe_difference,
+    read_sentence,
+)
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
 from dashboard.figures.sentence import combined_rows, comparison, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
-from dashboard.screens.sentence_doubled import doubled
 from dashboard.screens.sentence_waiting import words_asked
 from dashboard.screens.sentence_words import word_strip
 from dashboard.widgets.answer import answer
@@ -32,7 +37,6 @@ from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
     import pandas as pd
-    from streamlit.delta_generator import DeltaGenerator
 
     from core.interpret.sentence import SentenceView
 
@@ -51,8 +55,6 @@ class Beside:
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    late: list[tuple[DeltaGenerator, Callable[[Source], dict[str, pd.DataFrame]]]] = field(default_factory=list)
-    """What asks the models many times: its place, and what draws it when all else is there; gives its tables."""
 
 
 def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
@@ -106,14 +108,14 @@ def two_readings(first: Source, second: Source, place: str, called: str) -> Besi
         place: A name for the figures of the second one.
         called: What the second is called in the table of answers.
     """
-    found = Beside({called: reading_of(second)})
+    found = Beside({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
-        title, said = comparison(*map(reading_of, (first, second)))
+        title, said = comparison(*map(read_sentence, (first, second)))
         (finding(title, said) if title else caption(said))
-    caption(answers_differ(first, second))
-    if reading_of(second).tokens and not words_asked(second, place):
+    caption(describe_difference(first, second))
+    if read_sentence(second).tokens and not words_asked(second, place):
         return found
-    mine, theirs = (_rows(reading_of(each), each.record, each.edits) for each in (first, second))
+    mine, theirs = (_rows(read_sentence(each), each.record, each.edits) for each in (first, second))
     top = full_colour([*mine, *theirs])
     with st.container(key=f"pair-beside-{place}"):
         left, right = st.columns(2, gap="large")
@@ -122,20 +124,19 @@ def two_readings(first: Source, second: Source, place: str, called: str) -> Besi
     with right:
         _reading(second, theirs, top, place)
     try:
-        shape = differ(first, second)
+        shape = contrast_readings(first, second)
     except NotAvailable as error:
         caption(f"The pushes have no difference: {error}.")
         return found
     show(DIFFERENCE, shape, name=f"difference-{place}")
-    if reading_of(first).tokens == reading_of(second).tokens and [row.weights.shape for row in mine] == [
+    if read_sentence(first).tokens == read_sentence(second).tokens and [row.weights.shape for row in mine] == [
         row.weights.shape for row in theirs
     ]:
         gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
         if gaps:
-            shown = Combined(reading_of(first), gaps, full_colour(gaps), "the first minus the second")
+            shown = Combined(read_sentence(first), gaps, full_colour(gaps), "the first minus the second")
             show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
-    found.tables[f"Difference {place}"] = differing_table(shape)
-    found.late.append((st.container(), lambda source: doubled(source, second, place)))
+    found.tables[f"Difference {place}"] = contrast_table(shape)
     return found
 
 
@@ -145,7 +146,7 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
 
 def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
     record, changed = source.record, source.edits.words()
-    view = reading_of(source)
+    view = read_sentence(source)
     about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
     if place.startswith("pinned"):

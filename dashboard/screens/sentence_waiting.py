@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from core.exceptions import NotAvailable
 from core.interpret.edits import UNCHANGED
 from core.models.provides import provides
 from dashboard.data import data
-from dashboard.figures.differing import same_class
-from dashboard.figures.heads import attended
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
 from dashboard.reader.models import Wanted
@@ -31,20 +28,6 @@ def bench_asked(source: Source, *, deep: bool) -> bool:
 def words_asked(source: Source, place: str) -> bool:
     """Whether the pushes of the words of a second reading are known."""
     return bool(waited(data.asking(*_each(source, "pushed")), f"words-{place}", STOPPED).whole)
-
-
-def inside_asked(first: Source, second: Source, place: str) -> bool:
-    """Whether parts and λ of two readings are known, as each is edited, as far as they can be compared."""
-    try:
-        both = first, same_class(first, second)
-        for each in both:
-            attended(each)
-    except NotAvailable:
-        return True
-    towards = target(first)
-    wanted: list[Wanted] = [("parts", each.record.run, each.text, towards, each.edits) for each in both]
-    wanted += [one for each in both for one in _lambdas(each)]
-    return bool(waited(data.asking(*wanted), f"inside-{place}", "Parts and λ were not all asked.").whole)
 
 
 def _each(source: Source, name: str) -> list[Wanted]:

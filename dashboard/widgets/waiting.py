@@ -25,7 +25,6 @@ WORDS = {
     "lambdas": "Moving one λ after the other",
     "patches": "Putting in one place after the other",
     "reach": "Putting in one piece after the other",
-    "own_belief": "Putting the words back one after the other",
 }
 AGAIN = "the model reads the text again and again"
 

@@ -292,7 +292,7 @@ def main() -> None:
             for name, row, seen in (
                 ("tag", "tr[data-id='tag=negation']", "negation"),
                 ("value of a column", "tr[data-id='source=web']", "web"),
-                ("word of an outcome", ".st-key-fig-outcome-words tr[data-id]", "with the word"),
+                ("word of an outcome", ".st-key-fig-outcome-cloud .cloud button", "with the word"),
             ):
                 times = [row_below(page, row, seen) for _ in range(given.repeats)]
                 report(f"{name} picked to the filter", times, 0.5)

@@ -34,11 +34,11 @@ def together(runs, name="finished"):
     return found
 
 
-def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_agreement(app, runs):
+def test_every_word_stands_with_its_push_by_each_method(app, runs):
     opened(app)
-    words, agreement = pages.drawn(app, "cells")
+    (words,) = pages.drawn(app, "cells")
     found = together(runs)
-    assert names(words) == names(agreement) == [NAMES[name] for name in found.by if name != "shapley"]
+    assert names(words) == [NAMES[name] for name in found.by if name != "shapley"]
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
     push = found.by["integrated"].words[3].push
     place = names(words).index("integrated gradients")
@@ -57,8 +57,8 @@ def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_
 
 def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     opened(app, run="baseline", methods="all")
-    words, agreement = pages.drawn(app, "cells")
-    assert names(words) == ["deletion", "Shapley"] == names(agreement)
+    (words,) = pages.drawn(app, "cells")
+    assert names(words) == ["deletion", "Shapley"]
     assert "Most read against most needed" not in markup(app)
     assert words["lines"][-2:] == [
         "No gradient × input and no integrated gradients: this model reads no vectors of words.",
@@ -68,7 +68,7 @@ def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
 
 def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
     opened(app, methods="all")
-    words, _ = pages.drawn(app, "cells")
+    (words,) = pages.drawn(app, "cells")
     assert names(words) == list(NAMES.values())
     word = together(runs).by["shapley"].words[0]
     about = words["rows"][0]["cells"][1]["about"]
@@ -77,7 +77,7 @@ def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
 
 def test_they_are_those_of_the_edited_model(app, runs):
     opened(app, edit="h1.1")
-    (words, _), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
+    (words,), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
     off = Intervention(heads_off=frozenset({(0, 0)}))
     gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
     place = names(words).index("gradient × input")
@@ -112,8 +112,3 @@ def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     opened(app, text=text)
     words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
-
-
-def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):
-    opened(app, text="good")
-    assert len(pages.drawn(app, "cells")) == 1 and "Do the methods agree" not in markup(app)

@@ -8,13 +8,10 @@ import pages
 import pytest
 from pages import words as markup
 
-from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
-from dashboard.data import data
-from dashboard.figures.methods import QUICK_METHODS
 
 pytestmark = pytest.mark.slow
 
@@ -102,39 +99,3 @@ def test_an_empty_sentence_stands_beside_a_pinned_one(app, runs):
     opened(app, text=" ", pinned="good", **{"pinned-run": "finished"})
     assert shown(app)[-1] == said(asked(runs, "good"))
     assert "The pushes have no difference: there is no word in one of the texts." in markup(app)
-
-
-def doubled(app) -> dict[str, list[str]]:
-    """Titles of each group of tables that stand beside each other."""
-    groups = [each["blocks"] for each in pages.drawn(app, "cells") if "blocks" in each]
-    return {group[0]["label"]: [each["title"] for each in group] for group in groups}
-
-
-def test_parts_lambdas_and_methods_are_doubled_with_their_difference(app, runs):
-    opened(app, text="good film", pinned="bad film", **{"pinned-run": "finished"})
-    both = ["“good film”", "“bad film”", "Difference"]
-    assert doubled(app) == {"push of each part, this reading": both, "words by method, this reading": both}
-    for title in ("Difference of each part", "Difference along each λ", "Difference by method"):
-        assert title in markup(app)
-    labels = [button.label for button in app.get("download_button")]
-    assert "Difference of parts pinned · CSV" in labels and "Difference by method pinned · CSV" in labels
-
-
-def test_what_two_runs_do_not_have_in_common_is_said(app, runs):
-    opened(app, beside="baseline")
-    assert doubled(app) == {"words by method, this reading": ["finished", "baseline", "Difference"]}
-    assert "Parts are not compared: tfidf-logreg has no attention to look into." in markup(app)
-    assert "λ is not compared: run" in markup(app) and "Difference of each part" not in markup(app)
-
-
-def test_the_methods_of_the_other_wait_for_all_of_them(app, runs, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
-    other = "film, slow and warm"
-    question = ("finished", other, "positive", UNCHANGED, QUICK_METHODS)
-    asking = data.asking(("each_method", *question))
-    asking.known.stop()
-    app.session_state[state.ENOUGH + "methods-pinned"] = asking.wanted
-    opened(app, pinned=other, **{"pinned-run": "finished"})
-    assert "as soon as both readings were asked" in markup(app) and "Difference by method" not in markup(app)
-    next(button for button in app.button if button.key == "methods-pinned-on").click().run()
-    assert "Difference by method" in markup(app)

@@ -36,19 +36,18 @@ SAID = {
 }
 NO_LAMBDA = "has no lambda"
 OF_SOME = {
-    *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-    *("branches", "head-reading", "numbers"),
+    *("token-lambda", "gates", "polarity", "sigma", "support"),
+    *("branches", "numbers"),
     *("tag-errors", "tag-types", "tag-sentences", "tag-chances", "tag-typed"),
 }
 HAS = {
     "sentiformer": {
-        *("numbers", "numbers-course"),
+        "numbers",
         "gates",
-        "gate-bars",
     },  # a window covers a short sentence, so there is no support to draw
-    "tweet-v1-p2": {"numbers", "numbers-course"},
+    "tweet-v1-p2": {"numbers"},
     "lexical-last": {"polarity", "sigma", "numbers"},
-    "inceptive-16": {"branches", "head-reading"},
+    "inceptive-16": {"branches"},
 }
 """Figures of parts that only some models have."""
 
@@ -141,7 +140,7 @@ def test_a_starter_run_of_each_kind_brings_every_figure(tmp_path, monkeypatch):
     for run in [f"starter-{name}" for name in ("ndt-01-n3", *HAS)]:
         made = verbs.figures(run, tmp_path / run, text="not bad at all")
         asked_for = {"behaviour", "costs", "distance", "patching", "slices", "label-errors", "shift", "shift-words"}
-        asked_for |= {"map-layers", "difference", "difference-parts", "difference-lambdas", "difference-methods"}
+        asked_for |= {"map-layers", "difference"}
         asked_for |= {*(name for name, (each, _) in FIGURES.items() if each.page == "compare")}
         lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *asked_for, *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())

@@ -72,7 +72,6 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
     ("place", "wanted", "unfinished", "link"),
     [
         ("patches", ("patches", "finished", TEXT, DONOR, "positive", UNCHANGED), "Not every place", {"donor": DONOR}),
-        ("own", ("own_belief", "finished", TEXT), "was not tested by every method", {}),
     ],
 )
 def test_so_does_what_is_asked_below(app, runs, monkeypatch, place, wanted, unfinished, link):
@@ -81,8 +80,6 @@ def test_so_does_what_is_asked_below(app, runs, monkeypatch, place, wanted, unfi
     asking.known.stop()
     app.session_state[state.ENOUGH + place] = asking.wanted
     opened(app, **link)
-    if place == "own":
-        press(app, "belief-alone")
     assert unfinished in markup(app) and "Tried sentences" in markup(app)
     assert len(pages.drawn(app, "words")) == 1, "all else stays"
     press(app, f"{place}-on")

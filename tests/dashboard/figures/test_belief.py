@@ -6,11 +6,10 @@ import pytest
 from finished import run
 
 from core.exceptions import NotAvailable
-from core.interpret.belief import Own
 from core.interpret.believed import POINTS, Belief, Curve, Measured, Number
 from core.interpret.verdict import MEANING
 from dashboard.figures import belief
-from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE, TESTS, Believed
+from dashboard.figures.belief import ALONG, BELIEF, TESTS, Believed
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -40,17 +39,14 @@ SHOWN = Believed(run("mine"), FOUND)
 
 
 class Reader:
-    def __init__(self, found=FOUND, own=()):
-        self.found, self.own = found, own
+    def __init__(self, found=FOUND):
+        self.found = found
 
     def evaluated_splits(self, run):
         return []
 
     def belief(self, record):
         return self.found
-
-    def own_belief(self, run, text):
-        return self.own
 
 
 def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
@@ -132,19 +128,3 @@ def test_what_was_not_measured_says_how():
     for figure in (BELIEF, ALONG):
         with pytest.raises(NotAvailable, match="not measured yet: sentiscope believe mine"):
             figure.shape(source)
-
-
-def test_a_sentence_has_numbers_and_no_verdict():
-    own = Own("deletion", "yes", 5, {"insertion": 0.75, "deletion": None, "pairs": 0.5, "stability": None}, ("frame",))
-    shape = OF_SENTENCE.shape(Source(run("mine"), Reader(own=(own,)), text="a b c d e"))
-    drawn = OF_SENTENCE.draw(shape, Look())
-    assert drawn.rows.iloc[0]["insertion"] == 0.75 and drawn.rows["deletion"].isna().all()
-    said = OF_SENTENCE.reading(shape)
-    assert said == "Numbers of this sentence alone: they are no verdict. Said otherwise by frame."
-    assert (
-        not {"evidence", "illustration", "neither"} & set(said.split())
-        and OF_SENTENCE.note(shape) == "towards yes, 5 words, as trained"
-    )
-    short = Own("deletion", "yes", 2, dict.fromkeys(own.tests), ())
-    with pytest.raises(NotAvailable, match="fewer than three words"):
-        OF_SENTENCE.shape(Source(run("mine"), Reader(own=(short,)), text="a b"))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-import pandas as pd
-
 from core.interpret.explain import Completeness, Explanation, Methods, Word
 from core.interpret.rank_test import RankTest
-from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED, Together, checks, most_line
+from dashboard.figures.methods import METHODS, READ_NEEDED, Together, checks, most_line
 from dashboard.figures.theme import LIGHT, Look
 from dashboard.figures.words import SHOWN
 
@@ -52,22 +50,6 @@ def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     assert len(METHODS.numbers(many)["Methods"]) == 70
 
 
-def test_pairs_have_their_rank_agreement_both_ways_and_no_ink_where_there_is_none():
-    pairs = {("deletion", "gradient"): -0.5, ("deletion", "attention"): 0.375, ("gradient", "attention"): None}
-    three = shown(pairs, deletion=[1.0, 2.0, 3.0], gradient=[3.0, 1.0, 2.0], attention=[0.5, 0.5, 0.0])
-    rows = AGREEMENT.draw(three, Look()).data["rows"]
-    assert [[cell["text"] for cell in row["cells"]] for row in rows] == [
-        ["", "−0.50", "0.38"],
-        ["−0.50", "", "–"],
-        ["0.38", "–", ""],
-    ]
-    assert rows[0]["cells"][1]["away"] and not rows[0]["cells"][2]["away"]
-    said = AGREEMENT.say(AGREEMENT.reading, three)
-    assert said.startswith("Attention and deletion: no verdict below 8 words. ")
-    table = AGREEMENT.numbers(three)["Agreement"]
-    assert table["rho"].tolist()[:2] == [-0.5, 0.375] and pd.isna(table["rho"][2]) and set(table["words"]) == {3}
-
-
 def test_errors_and_what_is_not_there_are_told_in_sentences():
     complete = Completeness("vectors of zeros", 0.5, -0.0123, 128)
     by = {
@@ -90,6 +72,12 @@ def test_what_is_most_read_stands_against_what_is_most_needed():
     same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
     assert most_line(same) == "The most read word, “w0”, is the most needed one; a random word would be in 1 of 2."
     assert READ_NEEDED.say(READ_NEEDED.note, same) == "2 words, as edited"
+
+
+def test_whether_attention_and_deletion_agree_stands_above_how_it_is_read():
+    three = shown({("deletion", "attention"): 0.375}, deletion=[1.0, 2.0, 3.0], attention=[0.5, 0.5, 0.0])
+    said = READ_NEEDED.say(READ_NEEDED.reading, three)
+    assert said.startswith("Attention and deletion: no verdict below 8 words. Most read is ")
 
 
 def test_shapley_values_have_their_standard_error():

@@ -12,7 +12,7 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import Edits
 from core.numbers import signed
 from core.runs.store import RunStore
-from dashboard.figures.differing import answers_differ, differ, differing_table, paired
+from dashboard.figures.contrast import contrast_readings, contrast_table, describe_difference, pair_words
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
@@ -29,7 +29,7 @@ from dashboard.reader import Reader
     ],
 )
 def test_words_that_are_alike_or_in_the_same_place_are_pairs(now, other, pairs):
-    assert paired(now.split(), other.split()) == pairs
+    assert pair_words(now.split(), other.split()) == pairs
 
 
 def source(trained, text, run="finished", **more) -> Source:
@@ -42,13 +42,13 @@ def test_answers_differ_by_probability_and_log_odds(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
     odds = [math.log(each / (1 - each)) for each in (p, q)]
-    said = answers_differ(now, other, "pinned")
+    said = describe_difference(now, other, "pinned")
     assert said == (
         f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
         f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )
     assert p > q and now.view.label == other.view.label
-    assert answers_differ(source(trained, "film", "baseline"), now).count("instead of") == (
+    assert describe_difference(source(trained, "film", "baseline"), now).count("instead of") == (
         source(trained, "film", "baseline").view.label != now.view.label
     )
 
@@ -56,20 +56,20 @@ def test_answers_differ_by_probability_and_log_odds(trained):
 @pytest.mark.slow
 def test_the_difference_of_pushes_is_that_of_explain(trained):
     now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
-    table = differing_table(differ(now, other))
+    table = contrast_table(contrast_readings(now, other))
     assert table["word"].tolist()[0] == "good" and pd.isna(table["word"][1]) and table["other word"][1] == "dull"
     mine = verbs.explain("finished", "good film", target="positive", store=RunStore(trained))["words"]
     assert table["push"].tolist()[0] == pytest.approx(mine[0]["push"])
     assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
     assert pd.isna(table["difference"][1])
-    assert differing_table(differ(now, now))["difference"].tolist() == [0, 0]
+    assert contrast_table(contrast_readings(now, now))["difference"].tolist() == [0, 0]
 
 
 @pytest.mark.slow
 def test_without_a_word_there_is_no_difference_of_pushes(trained):
     with pytest.raises(NotAvailable, match="no word"):
-        differ(source(trained, "good"), source(trained, " "))
-    assert "P(positive)" in answers_differ(source(trained, "good"), source(trained, ""))
+        contrast_readings(source(trained, "good"), source(trained, " "))
+    assert "P(positive)" in describe_difference(source(trained, "good"), source(trained, ""))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Two readings beside each other: the difference of their answers, and of the push of each word."""
+"""Compare two readings of one or two sentences: their answers, and the push of each word."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ OTHER_TEXT = Option(
 )
 
 
-def reading_of(source: Source) -> SentenceView:
-    """What a source reads, be it an empty text."""
+def read_sentence(source: Source) -> SentenceView:
+    """Return what a source reads, be it an empty text."""
     return source.reader.sentence(source.record.run, source.text, source.edits)
 
 
-def answers_differ(now: Source, other: Source, name: str = "") -> str:
-    """How the answer of one reading differs from that of another, for the class whose pushes are shown.
+def describe_difference(now: Source, other: Source, name: str = "") -> str:
+    """Describe how the answer of one reading differs from that of another, for the class whose pushes are shown.
 
     Args:
         now: A reading.
         other: What it is compared with.
         name: What that is called.
     """
-    about, mine, theirs = target(now), reading_of(now), reading_of(other)
+    about, mine, theirs = target(now), read_sentence(now), read_sentence(other)
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
     p, before = mine.probabilities[about], theirs.probabilities[about]
@@ -65,7 +65,7 @@ def _log_odds(view: SentenceView, about: str, source: Source) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Differing:
+class Contrast:
     """The words of two readings, those that correspond side by side."""
 
     now: Words
@@ -74,8 +74,8 @@ class Differing:
     """Places of the words; None where there is no counterpart."""
 
 
-def paired(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
-    """Which word of one text stands for which of the other: what is alike, and in between one after the other."""
+def pair_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
+    """Pair the words of two texts: equal ones, and in between one after the other."""
     pairs: list[Pair] = []
     matcher = SequenceMatcher(None, [each.lower() for each in now], [each.lower() for each in other], autojunk=False)
     for _, start, end, from_, to in matcher.get_opcodes():
@@ -83,8 +83,8 @@ def paired(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
     return pairs
 
 
-def same_class(now: Source, other: Source) -> Source:
-    """The other reading, with pushes towards the class that those of this one are counted for.
+def match_class(now: Source, other: Source) -> Source:
+    """Return the other reading with pushes towards the class of this one.
 
     Raises:
         NotAvailable: one reads no word, or the other has no such class.
@@ -92,7 +92,7 @@ def same_class(now: Source, other: Source) -> Source:
     about = target(now)
     if about not in other.record.classes:
         raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
-    if not (reading_of(now).tokens and reading_of(other).tokens):
+    if not (read_sentence(now).tokens and read_sentence(other).tokens):
         raise NotAvailable("there is no word in one of the texts")
     same = other.with_choices(**{TOWARDS.name: about}) if TOWARDS.counts(other) else other
     if target(same) != about:
@@ -100,20 +100,20 @@ def same_class(now: Source, other: Source) -> Source:
     return same
 
 
-def differ(now: Source, other: Source) -> Differing:
-    """The words of both, with their pushes towards the same class.
+def contrast_readings(now: Source, other: Source) -> Contrast:
+    """Pair the words of both readings, with their pushes towards the same class.
 
     Raises:
         NotAvailable: one reads no word, or the other has no such class.
     """
-    same = same_class(now, other)
+    same = match_class(now, other)
     mine, theirs = WORDS.shape(now), WORDS.shape(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
-    return Differing(mine, theirs, paired(*words))
+    return Contrast(mine, theirs, pair_words(*words))
 
 
-def against(source: Source) -> Source:
-    """What a reading is compared with: another sentence, another run, or both.
+def read_other(source: Source) -> Source:
+    """Return what a reading is compared with: another sentence, another run, or both.
 
     Raises:
         NotAvailable: neither is named.
@@ -127,18 +127,8 @@ def against(source: Source) -> Source:
     return Source(record, source.reader, text=text or source.text)
 
 
-def named(now: Source, other: Source) -> tuple[str, str]:
-    """What tells two readings apart, in a few words: the runs, else the texts, else what is changed."""
-    if now.record.run != other.record.run:
-        return now.record.run, other.record.run
-    if now.text != other.text:
-        return now.quoted, other.quoted
-    changed = [each.edits.words() or "as trained" for each in (now, other)]
-    return changed[0], changed[1]
-
-
-def differing_table(shape: Differing) -> pd.DataFrame:
-    """One row for each pair of words: the word and its push here and there, and the difference."""
+def contrast_table(shape: Contrast) -> pd.DataFrame:
+    """Return a row for each pair of words: the word and its push here and there, and the difference."""
     import pandas as pd
 
     rows = []
@@ -154,7 +144,7 @@ def _word(shown: Words, place: int | None) -> tuple[str | None, float | None]:
     return (None, None) if place is None else (shown.pushed.found.words[place].word, float(shown.pushes[place]))
 
 
-def _draw(shape: Differing, look: Look) -> Table:
+def _draw(shape: Contrast, look: Look) -> Table:
     columns = {
         "word": Column("Word"),
         "push": Column("Push", decimals=2),
@@ -162,17 +152,17 @@ def _draw(shape: Differing, look: Look) -> Table:
         "other push": Column("Push there", decimals=2),
         "difference": Column("Difference", "Push minus push there", decimals=2),
     }
-    return Table(differing_table(shape), columns, narrow=True)
+    return Table(contrast_table(shape), columns, narrow=True)
 
 
 DIFFERENCE = Figure(
     "difference",
     "sentence",
     "Difference of each push",
-    lambda source: differ(source, against(source)),
+    lambda source: contrast_readings(source, read_other(source)),
     _draw,
     note=lambda shape: f"towards {shape.now.target}",
     reading="The same word, or the one in its place, in both readings; a word without a counterpart stands alone.",
     options=(TOWARDS, OTHER_TEXT),
-    tables=lambda shape: {"Difference": differing_table(shape)},
+    tables=lambda shape: {"Difference": contrast_table(shape)},
 )
