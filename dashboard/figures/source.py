@@ -130,7 +130,7 @@ class Source:
         choices: Mapping[str, Any] | None = None,
         author: str | None = None,
     ) -> None:
-        """One run, seen in one way.
+        """Set up what figures of one run are drawn from.
 
         Args:
             record: Of a run that is not damaged.
@@ -160,23 +160,19 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """What is changed inside the model when it reads the text."""
+        """Return what is changed inside the model when it reads the text."""
         self.used.add(EDIT)
         return self._edits
 
     def chosen(self, option: Option) -> str | float:
-        """The value of an option.
-
-        Raises:
-            InputError: it is none that this run has.
-        """
+        """Return the value of an option; InputError: it is none that this run has."""
         if option.name not in self.choices:
             return option.first(self)
         self.used.add(option.name)
         return option.read(self, self.choices[option.name])
 
     def with_choices(self, **choices: Any) -> Source:
-        """The same with other choices."""
+        """Return the same with other choices."""
         chosen = {**self.choices, **choices}
         kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self._edits}
         other = Source(self.record, self.reader, **kept, choices=chosen, author=self.author)
@@ -184,7 +180,7 @@ class Source:
         return other
 
     def once(self, read: Callable[[Source], Found]) -> Found:
-        """What `read` finds here; several figures that need it share it."""
+        """Return what `read` finds here; several figures that need it share it."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -192,34 +188,21 @@ class Source:
 
     @cached_property
     def sides(self) -> Sides:
-        """Return the run and those that it is compared with, on the same rows.
-
-        Raises:
-            NotAvailable: there are no others.
-            InputError: they have other rows or classes.
-        """
+        """Return the run and those that it is compared with, on the same rows; NotAvailable: there are no others."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)
 
     @cached_property
     def report(self) -> Report:
-        """What the run says of the split.
-
-        Raises:
-            NotAvailable: no split has been evaluated.
-        """
+        """Return the answers of the run to the split; NotAvailable: no split has been evaluated."""
         if not self.split:
             raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
         return self.reader.report(self.record, self.split)
 
     @cached_property
     def view(self) -> SentenceView:
-        """The text as the model reads it.
-
-        Raises:
-            NotAvailable: there is no text.
-        """
+        """Return the text as the model reads it; NotAvailable: there is no text."""
         if not self.text.strip():
             raise NotAvailable("a sentence is needed: --text")
         view = self.reader.sentence(self.record.run, self.text, self.edits)
@@ -229,5 +212,5 @@ class Source:
 
     @property
     def quoted(self) -> str:
-        """The beginning of the text."""
+        """Return the beginning of the text."""
         return quoted(self.text, LONGEST)

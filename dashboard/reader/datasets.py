@@ -29,7 +29,7 @@ _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionar
 
 
 class DatasetReader(RunReader):
-    """Reads data sets; a reading raises DataError where they cannot be used."""
+    """Reads data sets; DataError or InputError where they cannot be used."""
 
     @kept(4, lambda self, config: (config, _folder_version(config.name)))
     def dataset(self, config: DataConfig) -> Dataset:
@@ -72,10 +72,7 @@ class DatasetReader(RunReader):
 
     @kept(64, _lineage, spinner="Counting the rows that were learned", copied=True)
     def removed_rows(self, config: RunConfig) -> tuple[str, ...]:
-        """Say which rows of validation and test a planned training would leave out, as its parents learned from them.
-
-        Raises as `core.runs.lineage.describe_removed`.
-        """
+        """Say which rows of validation and test a training would leave out, as its parents learned from them."""
         from core.runs.lineage import describe_removed
 
         return describe_removed(self.store(), config)
@@ -92,10 +89,7 @@ class DatasetReader(RunReader):
 
     @kept(32, _upload_version, copied=True)
     def inspect_upload(self, name: str, content: bytes, config: DataConfig) -> FileReport:
-        """Return what an uploaded file holds, named as the browser did, before it is kept.
-
-        `config` has columns, delimiter, encoding and header; its name is not used.
-        """
+        """Return what an uploaded file holds, before it is kept; of `config` the name is not used."""
         with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
             path = Path(folder) / library.safe_name(name)
             path.write_bytes(content)
@@ -112,10 +106,7 @@ class DatasetReader(RunReader):
 
     @kept(32, _labels_version, spinner="Reading the labels", copied=True)
     def offered(self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]) -> Offered:
-        """Return which labels other data have and what each would mean to a run; `settings` are how they are read.
-
-        InputError: they cannot be read, or have no such split.
-        """
+        """Return which labels other data, read with `settings`, have and what each would mean to a run."""
         from core.runs.judged import Wanted, offered
 
         return offered(record, Wanted(name, split, settings=dict(settings)))

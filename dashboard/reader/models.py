@@ -61,17 +61,13 @@ class Asking:
     steps: Callable[[OnProgress], Iterator[Any]]
 
     def wait(self, patience: float | None = None) -> Watched[Any]:
-        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there.
-
-        Raises:
-            RunDamaged: the weights or the tokenizer cannot be read.
-        """
+        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there."""
         self.known.ask(self.steps, patience)
         return self.known
 
 
 class ModelReader(RunReader):
-    """Asks models; a reading raises RunDamaged where the weights or the tokenizer cannot be read."""
+    """Asks models; RunDamaged where weights or tokenizer cannot be read, InputError where it cannot be asked so."""
 
     @kept(6, RunReader.model_version, spinner="Loading the model")
     def loaded(self, run: str, *, tags: bool = False) -> LoadedRun:
@@ -105,10 +101,7 @@ class ModelReader(RunReader):
     def steps(
         self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
     ) -> Steps:
-        """Return the forward pass of a text as stages, as edited; layer and head from 1, component from 0.
-
-        NotAvailable: the text has no token, or too many.
-        """
+        """Return the forward pass as stages; layer and head from 1, component from 0; NotAvailable: no token."""
         loaded = self.loaded(run)
         return loaded.steps(text, layer, head, component, edits.intervention(), unmixed=edits.unmixed)
 
@@ -140,10 +133,7 @@ class ModelReader(RunReader):
 
     @kept(24, RunReader.model_version)
     def patches(self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = silent) -> Patches:
-        """Return the effect on them of the inside of a donor in the text, one place at a time.
-
-        InputError: the two texts have different numbers of tokens.
-        """
+        """Return the effect on them of the inside of a donor with as many tokens in the text, one place at a time."""
         loaded = self.loaded(run).watched(tell)
         return loaded.patch(text, donor, target, edits.intervention(), unmixed=edits.unmixed)
 
@@ -194,10 +184,7 @@ class ModelReader(RunReader):
         return None
 
     def flips(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes its answer; the search goes on as it is asked.
-
-        InputError: no such class, or a change inside at single tokens.
-        """
+        """Search for the smallest change of a text that changes its answer; the search goes on as it is asked."""
         return self.loaded(run).flips(text, target, intervene=edits.intervention(), unmixed=edits.unmixed)
 
     @kept(8, lambda self, file: (file, file_version(Path(file)) if file else ""))
@@ -212,19 +199,13 @@ class ModelReader(RunReader):
 
     @kept(32, _suite_version, spinner="Asking the model")
     def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
-        """Return the answers of a run to a suite; `sides` by class, where a person says what it means.
-
-        InputError: the run cannot be asked.
-        """
+        """Return the answers of a run to a suite; `sides` by class, where a person says what it means."""
         from core.behaviour.answers import judged  # torch
 
         return judged(self.store(), run, asked, dict(sides))
 
     def behaviour(self, record: RunRecord) -> Judged:
-        """Return the answers of a run to the suite that comes with Sentiscope.
-
-        NotAvailable: it has not been asked; it has several labels per text, or classes without a polarity.
-        """
+        """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
         from core.behaviour.answers import asked, judged
         from core.behaviour.read import our_suite
 

@@ -167,11 +167,7 @@ class RunReader:
 
     @kept(8, _answered)
     def sides(self, runs: Sequence[str], split: str) -> Sides:
-        """Return several runs with their answers to the rows of a split that all have.
-
-        Raises:
-            InputError: they have other rows or classes, or one is not finished.
-        """
+        """Return several runs with their answers to the rows that all have; InputError: they have none in common."""
         from core.runs.sides import read_sides  # pandas
 
         return read_sides(self.store(), runs, split=split)
@@ -255,11 +251,7 @@ class RunReader:
     def sweep_table(
         self, plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
     ) -> dict[str, Any]:
-        """Return the table of a sweep as `core.runs.sweep_table` does; `version` changes when a member ends.
-
-        Raises:
-            InputError: no such baseline.
-        """
+        """Return the table of a sweep; `version` changes when a member ends; InputError: no such baseline."""
         from core.runs.sweep_table import table  # pandas
 
         store = self.store()
