@@ -63,8 +63,8 @@ class PageReader(Reader):
 
     def _drawn_version(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
-        versions = [self.version(record.run, source.split, *files) for record in runs]
-        return figure.name, versions, source.text, source.edits, figure.chosen(source), look
+        known = [self.version(record.run, source.split, *files) for record in runs]
+        return figure.name, known, source.text, source.edits, figure.chosen(source), look
 
     @kept(256, _drawn_version)
     def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:

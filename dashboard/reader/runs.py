@@ -88,10 +88,7 @@ class RunReader:
 
     def version(self, run: str, split: str, *names: str) -> Key:
         """Return the folder of a run, one of its splits or none, and the versions of files of either."""
-        folder = self.store().path(run)
-        places = [folder / EVALUATION / split, folder] if split else [folder]
-        versions = ([file_version(place / name) for place in places] for name in names)
-        return str(folder), split, *map("".join, versions)
+        return versions(self.store().path(run), split, *names)
 
     def split_version(self, record: RunRecord, split: str, *names: str) -> Key:
         """Return the version of the predictions of a split, and of further files."""
@@ -162,8 +159,7 @@ class RunReader:
         return read_tags(self.store().path(record.run), split)
 
     def _answered(self, runs: Sequence[str], split: str, *asked: object) -> Key:
-        versions = [self.split_version(self.store().read(run), split) for run in runs]
-        return str(self.store().folder), versions, *asked
+        return str(self.store().folder), [self.split_version(self.store().read(run), split) for run in runs], *asked
 
     @kept(8, _answered)
     def sides(self, runs: Sequence[str], split: str) -> Sides:
@@ -194,8 +190,8 @@ class RunReader:
         return found["n"] if isinstance(found, dict) and isinstance(found.get("n"), int) else 0
 
     def _versions(self, records: Sequence[RunRecord], *asked: object) -> Key:
-        versions = [(one.run, one.status, self.version(one.run, "", RECORD, HISTORY)) for one in records]
-        return str(self.store().folder), versions, *asked
+        path = self.store().path
+        return *((one.status, *versions(path(one.run), "", RECORD, HISTORY)) for one in records), *asked
 
     @kept(16, _versions)
     def boards(self, records: Sequence[RunRecord], metric: str) -> list[Board]:
@@ -221,9 +217,8 @@ class RunReader:
         return component(table, look, picks=True, tick="compare", ticked=ticked)
 
     def _tested(self, board: Board) -> Key:
-        models = _runs_of(board)
-        versions = [self.version(run, TEST, PREDICTIONS) for model in models for run in model]
-        return str(self.store().folder), board.metric, models, versions
+        path, models = self.store().path, _runs_of(board)
+        return board.metric, models, [versions(path(run), TEST, PREDICTIONS) for model in models for run in model]
 
     @kept(64, _tested)
     def ties(self, board: Board) -> Ties:
@@ -256,6 +251,14 @@ class RunReader:
 
         store = self.store()
         return table(store, sweep.read(store, plan.name), metrics=metrics, baseline=baseline, tests=tests)
+
+
+def versions(folder: Path, split: str, *names: str) -> Key:
+    """Return a folder of a run, one of its splits or none, and the versions of files of either."""
+    if not split:
+        return str(folder), *(file_version(folder / name) for name in names)
+    inside = f"{EVALUATION}/{split}"
+    return str(folder), split, *(file_version(folder / inside / name) or file_version(folder / name) for name in names)
 
 
 def _runs_of(board: Board) -> list[list[str]]:
