@@ -25,7 +25,7 @@ from dashboard.figures.files import Files
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from dashboard.figures.boards import Board
+    from dashboard.figures.leaderboard import Board
 
 
 def boards(records: Sequence[RunRecord], metric: str) -> list[Board]:
@@ -43,7 +43,7 @@ def _records(records: Sequence[RunRecord]) -> tuple[str, str]:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _boards(folder: str, versions: str, metric: str, _records: Sequence[RunRecord]) -> list[Board]:
-    from dashboard.figures.boards import boards
+    from dashboard.figures.leaderboard import boards
 
     return boards(_records, metric)
 
@@ -66,8 +66,8 @@ def _models_table(
     _groups: Sequence[Sequence[str]],
     _ticked: Sequence[str],
 ) -> Component:
-    from dashboard.figures.marks_drawing import component
-    from dashboard.figures.runs import models_table
+    from dashboard.figures.interval_drawing import component
+    from dashboard.figures.leaderboard_table import models_table
 
     lines = {entry.record.run: curves(entry.record)[0] for entry in _board.measured}
     table = models_table(_board, lines, _groups, look.tokens)

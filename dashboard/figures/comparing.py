@@ -13,8 +13,8 @@ from core.exceptions import NotAvailable
 from core.metrics import TUNED, USUAL, metrics_of, named, thresholded, title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number, plus_minus, signed
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look

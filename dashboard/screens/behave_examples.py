@@ -13,7 +13,7 @@ from core.failures.counter_examples import Answer, CounterExample, remove_exampl
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from dashboard import data, selection, state
-from dashboard.figures.counter_examples import COUNTER_EXAMPLES, ClassList, inner_link
+from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import anchor, caption, heading, place
 from dashboard.widgets.messages import problem

@@ -8,7 +8,7 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.runs import errands, layers
 from dashboard import data, state
-from dashboard.figures.map_layers import MAP_LAYERS
+from dashboard.figures.class_separation import MAP_LAYERS
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import watch
 from dashboard.widgets.figure import caption, heading, show

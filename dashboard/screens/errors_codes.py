@@ -22,7 +22,7 @@ from core.failures.selection import Selection, parse
 from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.screens.errors_book import codebook

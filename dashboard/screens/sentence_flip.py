@@ -10,7 +10,7 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.interpret.edits import Edits
 from dashboard import data, state
-from dashboard.figures.flips import (
+from dashboard.figures.counterfactuals import (
     Searching,
     allowed_line,
     flip_table,

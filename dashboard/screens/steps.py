@@ -12,7 +12,7 @@ from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.heads import LAYER
-from dashboard.figures.offer import offered_text
+from dashboard.figures.results import offered_text
 from dashboard.figures.source import Option, Source
 from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
 from dashboard.widgets.answer import answer

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError
 from dashboard import data, state
-from dashboard.figures.offer import offered
+from dashboard.figures.results import offered
 from dashboard.widgets.messages import finding, problem
 
 WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."

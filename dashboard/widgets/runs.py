@@ -11,7 +11,7 @@ from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.naming import data_name
-from dashboard.figures.offer import offered
+from dashboard.figures.results import offered
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.run_removal import removal_button, removed
