@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.cells import BOM, csv_text
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from dashboard.figures.drawing import Component, Drawing, Table, asset, element, write_node
+from dashboard.figures.drawing import Component, Drawing, Node, Table, asset, element, write_node
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
 from dashboard.figures.registry import ALL, FIGURES
