@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.behaviour.judge import Answer, Judged
 from core.behaviour.rates import TOLERATED
@@ -18,9 +20,6 @@ from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
 from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look, Tokens
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMED = 3
 """Capabilities that a sentence names; of more it says how many."""
@@ -148,8 +147,6 @@ def _cells(name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, An
 
 def rates_table(behaved: Behaved) -> pd.DataFrame:
     """Every rate: a row for each test and each capability of each run."""
-    import pandas as pd
-
     rows = []
     for each in behaved.capabilities:
         for test in (None, *each["tests"]):
@@ -240,8 +237,6 @@ def failing_table(found: Failing) -> pd.DataFrame:
     A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
     with their probabilities. `text` is the one to look into: the last.
     """
-    import pandas as pd
-
     rows = []
     for test, case in found.cases:
         row: dict[str, str | float] = {"sentence": TO.join(case.texts), "test": test.name, "must": _asked(test, case)}

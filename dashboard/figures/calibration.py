@@ -282,8 +282,6 @@ def _ends_words(ends: Sequence[float] | None) -> str:
 
 def cost_table(costs: Costs) -> pd.DataFrame:
     """The cost per sentence of each split at each threshold."""
-    import pandas as pd
-
     return pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
@@ -22,9 +22,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import square
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LETTERS = ("A", "B", "C", "D", "E", "F")
 
@@ -231,16 +228,12 @@ def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
 
 def sentences(shape: Matrix, one: int, other: int) -> pd.DataFrame:
     """The sentences of a cell: text, label, what each of the two says, and how sure each is of it."""
-    import pandas as pd
-
     rows = shape.rows(one, other)
     return cell_frame(shape, rows) if len(rows) else pd.DataFrame(columns=["text", "label", *shape.letters])
 
 
 def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
     """The same of any rows."""
-    import pandas as pd
-
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
@@ -259,8 +252,6 @@ def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
 
 def counts_frame(shape: Matrix) -> pd.DataFrame:
     """The matrix as a table that a screen reader can walk through."""
-    import pandas as pd
-
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
 

@@ -21,8 +21,6 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dashboard.figures.decisions import Decision
 
 

@@ -10,6 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import pandas as pd
+
 from core.failures.counter_examples import Answer, CounterExample, example_table
 from core.text.direction import quoted
 from dashboard.figures.drawing import NOTHING, Column, Table
@@ -18,8 +20,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.interpret.flip import Allowed, Flip, Move, Search
 
 
@@ -118,8 +118,6 @@ def moves_line(moves: Sequence[Move]) -> str:
 
 def flip_table(search: Searching) -> pd.DataFrame:
     """One row for the text and for each flip."""
-    import pandas as pd
-
     found = search.found
     rows = [{"text": found.text, "moves": "", "log_odds": found.log_odds, **_named(found.probabilities)}]
     rows += [
@@ -199,8 +197,6 @@ def _told(answer: Answer) -> str:
 
 
 def _draw(shown: ClassList, look: Look) -> Table:
-    import pandas as pd
-
     rows = pd.DataFrame(
         [
             {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.failures.doubted import doubted_rows
@@ -18,9 +20,6 @@ from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, axi
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LABELS_SHOWN = 200
 """Rows of the table; its CSV has all."""
@@ -61,8 +60,6 @@ def doubted(source: Source) -> Doubted:
 
 def conflicts_table(shown: Doubted) -> pd.DataFrame:
     """Texts that stand in the data with several labels."""
-    import pandas as pd
-
     said = [
         {"text": each["text"], "labels": ", ".join(f"{name} {number}" for name, number in each["labels"].items())}
         for each in shown.found["conflicts"]
@@ -138,8 +135,6 @@ def _chance(p: float) -> str:
 
 def shift_rows(shown: Shifted) -> pd.DataFrame:
     """A row for each measure: AUC, words of a text, unknown words, the share of each class."""
-    import pandas as pd
-
     found, rows = shown.found, []
     if auc := found["auc"]:
         low, high = auc["interval"]
@@ -156,15 +151,11 @@ def shift_rows(shown: Shifted) -> pd.DataFrame:
 
 def words_table(shown: Shifted) -> pd.DataFrame:
     """All words and phrases that are listed."""
-    import pandas as pd
-
     columns = ["words", "split", "training", "log_odds", "low", "high", "p_holm"]
     return pd.DataFrame(shown.found["words"], columns=columns)
 
 
 def _draw_numbers(shown: Shifted, look: Look) -> Table:
-    import pandas as pd
-
     rows = []
     for each in shift_rows(shown).to_dict("records"):
         one = math.isnan(each["training"])  # AUC is of both at once

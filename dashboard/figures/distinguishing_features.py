@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.failures.marking import YES, marking
 from core.failures.phrases import LEAST_Z, Overused
@@ -21,9 +23,6 @@ from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Ro
 from dashboard.figures.numbers import count, number
 from dashboard.figures.selecting import SELECT, analysis
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORDS_SHOWN = 12
 """Phrases of the table; its CSV has all that are listed."""
@@ -71,8 +70,6 @@ def words_marks(shown: Overrepresented) -> Marks:
 
 def words_table(shown: Overrepresented) -> pd.DataFrame:
     """All that are listed."""
-    import pandas as pd
-
     return pd.DataFrame(shown.found, columns=Overused._fields)
 
 
@@ -159,8 +156,6 @@ def marked_marks(shown: Marked) -> Marks:
 
 def marked_table(shown: Marked) -> pd.DataFrame:
     """All that are ranked."""
-    import pandas as pd
-
     return pd.DataFrame(list(shown.found))
 
 

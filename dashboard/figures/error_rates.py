@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from core.failures.facets import TAG
 from core.failures.found import Found, Slice, slices
@@ -24,9 +26,6 @@ from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Ro
 from dashboard.figures.numbers import count, number, percent
 from dashboard.figures.selecting import analysis
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN = 20
 """Rows of the table, those with the most excess errors."""
@@ -148,8 +147,6 @@ def gathered_marks(found: Gathered) -> Marks:
 
 def gathered_table(found: Gathered) -> pd.DataFrame:
     """Every property with all numbers."""
-    import pandas as pd
-
     rows = []
     for row in found.rows:
         low, high = row["interval"]
@@ -243,8 +240,6 @@ def sliced_marks(shown: Sliced) -> Marks:
 
 def sliced_table(shown: Sliced) -> pd.DataFrame:
     """All numbers."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {"rules": rules_of(each), "n": each.risk.n, "wrong": each.risk.wrong, "rate": each.risk.rate}
