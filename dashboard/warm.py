@@ -15,8 +15,8 @@ FIRST = (
     "pandas",
     "streamlit.dataframe_util",
     "plotly.subplots",
-    "dashboard.figures.sparkline",
-    "dashboard.figures.runs",
+    "dashboard.figures.leaderboard_table",
+    "dashboard.figures.leaderboard_table",
 )
 """Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
 

@@ -17,8 +17,8 @@ from core.interpret.verdict import MEANING, THRESHOLDS, Outcome, Verdict, judge
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Column, Marks, Row, Words
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Column, Marks, Row, Words
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source

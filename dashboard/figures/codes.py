@@ -11,7 +11,7 @@ from core.failures.draws import Draw
 from core.failures.kappa import agreement
 from core.failures.names import known_as
 from core.failures.rates import rates
-from dashboard.figures.marks import Column, Mark, Marks, Row, Words, axis
+from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number
 
 ABOUT = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.metrics import TUNED, named, title
@@ -19,9 +20,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COSTS = {
     "parameters": "parameters",
@@ -209,8 +207,6 @@ def _amount(value: float) -> str:
 
 def costs_frame(shape: Costs) -> pd.DataFrame:
     """Every point."""
-    import pandas as pd
-
     rows = [
         {
             "model": point.name,

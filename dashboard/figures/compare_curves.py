@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from dashboard.figures.calibration import Bin, reliability
+from dashboard.figures.calibration import Bin, bin_table, reliability
 from dashboard.figures.comparing import colour, letter_of
 from dashboard.figures.decisions import TICKS, Decision, decide
 from dashboard.figures.figure import Figure
@@ -23,8 +24,6 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, spread
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.runs.sides import Side
 
 CLASS = Option(
@@ -134,10 +133,6 @@ def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
 
 
 def _bins_frame(shape: Reliabilities) -> pd.DataFrame:
-    import pandas as pd
-
-    from dashboard.figures.calibration import bin_table
-
     return pd.concat([bin_table(bins).assign(model=name) for name, bins in shape.models], ignore_index=True)
 
 
@@ -209,8 +204,6 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
 
 
 def _lambda_frame(shape: Lambdas) -> pd.DataFrame:
-    import pandas as pd
-
     rows = [
         {"model": name, "layer": layer, "component": component, "lambda": value}
         for _, name, learned in shape.models

@@ -22,8 +22,8 @@ from dashboard.figures.comparing import (
 )
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from core.evaluation import intervals
 from core.evaluation.comparison import METHOD, better, finding, lettered, rough, verdict
 from core.exceptions import NotAvailable
 from core.metrics import TUNED, USUAL, metrics_of, named, thresholded, title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number, plus_minus, signed
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.runs.sides import Side
 
 MOST = 6
@@ -218,8 +218,6 @@ def pair_name(shape: Comparison, pair: Mapping[str, Any]) -> str:
 
 def models_frame(shape: Comparison) -> pd.DataFrame:
     """Each model with its metric."""
-    import pandas as pd
-
     rows = []
     for model in shape.models:
         known = model["metrics"][shape.metric]
@@ -232,8 +230,6 @@ def models_frame(shape: Comparison) -> pd.DataFrame:
 
 def tests_frame(tests: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Tests as rows, the ends of each interval apart, the verdict last."""
-    import pandas as pd
-
     rows = []
     for test in tests:
         low, high = test["interval"] or (None, None)

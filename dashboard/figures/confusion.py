@@ -12,18 +12,15 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.figures import answers
-from dashboard.figures.cells import square
 from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
-from dashboard.figures.panels import Panels
+from dashboard.figures.panels import Panels, square
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dashboard.figures.decisions import Decision
 
 

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.interpret.push import log_odds
@@ -16,13 +17,11 @@ from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number, signed
 from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.theme import Look
 from dashboard.figures.words import TOWARDS, WORDS, Words, target
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.interpret.sentence import SentenceView
-    from dashboard.figures.theme import Look
 
 Pair = tuple[int | None, int | None]
 OTHER_TEXT = Option(
@@ -129,8 +128,6 @@ def read_other(source: Source) -> Source:
 
 def contrast_table(shape: Contrast) -> pd.DataFrame:
     """Return a row for each pair of words: the word and its push here and there, and the difference."""
-    import pandas as pd
-
     rows = []
     for mine, theirs in shape.pairs:
         word, push = _word(shape.now, mine)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.behaviour.polarity import followed
@@ -21,8 +22,6 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, spread
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.interpret.distance import Reach
 
 HALF = 0.5
@@ -133,8 +132,6 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 
 def distance_table(shape: Distance) -> pd.DataFrame:
     """One row for each run and step."""
-    import pandas as pd
-
     rows = []
     for run, found in shape.reaches:
         for place, step in enumerate(shape.steps):

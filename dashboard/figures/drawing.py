@@ -22,6 +22,26 @@ from dashboard.figures.theme import SANS, Look, config
 if TYPE_CHECKING:
     import pandas as pd
 
+Node = str | list[Any]
+EMPTY = frozenset({"col", "br"})
+"""Tags that have no end."""
+
+
+def element(tag: str, *children: Node | None, **attributes: str) -> Node:
+    """A node; of the names of attributes a final `_` is left away and each other `_` is a dash."""
+    named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+    return [tag, named, *(child for child in children if child is not None)]
+
+
+def write_node(node: Node) -> str:
+    """The node as HTML."""
+    if isinstance(node, str):
+        return escape(node)
+    tag, attributes, *children = node
+    head = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+    return f"<{tag}{head}>" + ("" if tag in EMPTY else "".join(map(write_node, children)) + f"</{tag}>")
+
+
 ASSETS = Path(__file__).parent.parent / "assets"
 NOTHING = "–"
 """In a cell that has no value."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from core.evaluation.intervals import METHOD
 from core.metrics import METRICS
@@ -16,8 +17,6 @@ from dashboard.figures.numbers import count
 from dashboard.figures.results import SHOWN, Stat
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dashboard.figures.theme import Look
 
 Measured = Mapping[str, Any]
@@ -48,8 +47,6 @@ def measured_stats(measured: Measured) -> list[Stat]:
 
 def metric_table(measured: Measured) -> pd.DataFrame:
     """Every metric with its interval; beside it without the rows that were seen in training, and TF-IDF's."""
-    import pandas as pd
-
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     rows = []
@@ -68,8 +65,6 @@ def metric_table(measured: Measured) -> pd.DataFrame:
 
 def value_table(measured: Measured) -> pd.DataFrame:
     """The first metric of each value of the column."""
-    import pandas as pd
-
     by, name = measured["by"], first_metric(measured)
     rows = []
     for each in by["values"]:
@@ -81,8 +76,6 @@ def value_table(measured: Measured) -> pd.DataFrame:
 
 def confusion_table(measured: Measured) -> pd.DataFrame:
     """Counts, rows true."""
-    import pandas as pd
-
     names = measured["labels"]
     counts = np.array(measured["confusion"])
     return pd.DataFrame({"true": names, **{f"predicted {name}": counts[:, i] for i, name in enumerate(names)}})

@@ -13,8 +13,8 @@ from core.failures.found_groups import NONE, FoundGroups, rows_table
 from core.failures.table import Table
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look

@@ -1,4 +1,4 @@
-"""The sentences of a split nearest to one of them, to one that somebody typed, or to a selection, as a table."""
+"""Nearest sentences in embedding space: of the split, and of the training data for a selection."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 
 from core.exceptions import NotAvailable
+from core.failures.common import Common
 from core.failures.neighbours import LOOKED_AT, around, neighbours, place_of
 from core.models.provides import HEAD
+from core.numbers import whole_percent
 from core.text.direction import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import SELECT, analysis
+from dashboard.figures.selecting import ORDER, SELECT, analysis
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 
@@ -130,4 +132,62 @@ MAP_NEIGHBOURS: Figure[Near] = Figure(
     needs="pooled",
     options=(AT, SPACE, SELECT),
     tables=lambda shown: {"Neighbours": shown.found},
+)
+
+
+TRAINING_COLUMNS = {
+    "near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80),
+    "likeness": Column("Cosine", "The mean to these, of what the model's head reads", 3, width=80),
+    "text": Column("Training sentence", width=380),
+    "label": Column("Is", width=110),
+}
+
+
+@dataclass(frozen=True)
+class TrainingNeighbours:
+    """Of a selection."""
+
+    common: Common
+    said: str
+    """What is selected."""
+
+
+def find_training_neighbours(source: Source) -> TrainingNeighbours:
+    """Those of the selection of a source.
+
+    Raises:
+        NotAvailable: fewer than two sentences are selected, or the training texts are not here.
+    """
+    shown = analysis(source)
+    if len(shown.places) < LEAST:
+        raise NotAvailable("two sentences or more are needed: --with select=RULES")
+    return TrainingNeighbours(source.reader.common(shown), shown.said)
+
+
+def describe_labels(shown: TrainingNeighbours) -> str:
+    """What their labels say."""
+    found = shown.common
+    of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
+    return f"{of} and {whole_percent(found.said)} what the run says of it."
+
+
+def _draw_training(shown: TrainingNeighbours, look: Look) -> Table:
+    return Table(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS)
+
+
+MAP_COMMON: Figure[TrainingNeighbours] = Figure(
+    "map-training",
+    "embeddings",
+    "Nearest in training",
+    find_training_neighbours,
+    _draw_training,
+    note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
+    reading=describe_labels,
+    how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
+    "training sentence counts once for every selected one that has it among its ten. Nothing is averaged before: the "
+    "mean of a selection may lie where none of its sentences does. Of very many sentences, on either side, a sample is "
+    "compared.",
+    needs="pooled",
+    options=(SELECT, ORDER),
+    tables=lambda shown: {"Training neighbours": shown.common.found},
 )

@@ -14,9 +14,9 @@ from core.exceptions import NotAvailable
 from core.numbers import signed
 from core.runs.record import RunRecord
 from core.text.direction import quoted
-from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
+from dashboard.figures.heatmap_table import Cell, Ramps, coloured_table, ink_cell, push_cell
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels

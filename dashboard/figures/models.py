@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from core import systems
-from core.models.config import ModelConfig
+from core.models.config import Family, ModelConfig
 from core.models.describe import marks, parameters
 from core.models.presets import PAPERS, PRESETS
 from core.runs.backbones import FOLDER, download, own_folder
@@ -17,6 +17,22 @@ from core.runs.record import RunRecord
 from core.verbs.backbones import backbone_recipes
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count
+
+_COUNTS = "It weighs words and pairs of neighbours"
+_READS: dict[Family, str] = {
+    "bilstm": "It reads the words one after the other, in both directions",
+    "cnn": "It looks for patterns of a few words wherever they stand",
+    "tfidf-logreg": _COUNTS,
+    "tfidf-nb": _COUNTS,
+    "tfidf-svm": _COUNTS,
+    "lexicon": "It adds up what a lexicon says of the words",
+}
+
+
+def reads_without(family: Family, lacks: str) -> str:
+    """How a baseline reads a text, and that it does so without what the page would show."""
+    return f"{_READS[family]}, without {lacks}."
+
 
 ALL = "All"
 LINKED = 6

@@ -11,10 +11,10 @@ import pandas as pd
 from core.exceptions import NotAvailable
 from core.numbers import signed
 from core.runs.record import RunRecord
-from dashboard.figures.coloured import Cell, coloured_table, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import attended
+from dashboard.figures.heatmap_table import Cell, coloured_table, push_cell
 from dashboard.figures.pushed import full_colour
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look

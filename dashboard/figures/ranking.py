@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.bands import RESAMPLES, Band
@@ -23,9 +24,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -194,8 +192,6 @@ class Ranking:
     @cached_property
     def table(self) -> pd.DataFrame:
         """Every drawn point of every curve, and below the points of its band: class, x, y, low, high."""
-        import pandas as pd
-
         x, y = self.axes
         parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in self.curves]
         banded = [(curve.name, curve.band) for curve in self.curves if curve.band is not None]

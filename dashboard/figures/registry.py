@@ -1,4 +1,4 @@
-"""Every figure of a run by name, in the order of the pages: whatever is declared in the file of a topic."""
+"""Every figure of a run, in the order of the pages: a new one is a line here."""
 
 from __future__ import annotations
 
@@ -6,46 +6,37 @@ from collections.abc import Sequence
 from typing import Any
 
 from dashboard.figures import (
-    behaviour,
+    ablation_levers,
+    behavioral_tests,
     belief,
     calibration,
-    classes,
+    class_separation,
     compare_cost,
     compare_curves,
-    compare_maps,
-    compare_matrix,
+    compare_sentences,
     compare_where,
     comparing,
     confusion,
     contrast,
-    costs,
+    data_quality,
     diagram,
     distance,
-    doubted,
+    distinguishing_features,
     embeddings,
+    error_rates,
     errors,
-    finding,
-    gathering,
     heads,
     labels,
     lambda_bench,
     lambdas,
     learned,
-    levers,
     map_groups,
-    map_layers,
     map_neighbours,
-    marking,
     methods,
     metrics,
-    overused,
-    pairs,
     patching,
-    phenomena,
     ranking,
     saved,
-    shifted,
-    silhouettes,
     steps,
     tagged,
     tokens,
@@ -55,34 +46,25 @@ from dashboard.figures import (
 )
 from dashboard.figures.figure import Figure
 
-TOPICS = (
-    *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena, saved),
-    *(errors, gathering, overused, marking, finding, word_clouds, doubted, shifted),
-    *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(
-        embeddings,
-        map_neighbours,
-        map_groups,
-        map_layers,
-        silhouettes,
-        words,
-        heads,
-        levers,
-        lambda_bench,
-        methods,
-        belief,
-        patching,
-    ),
-    *(tokens, pairs, learned, distance, contrast),
-    *(steps, tagged, diagram, behaviour),
-)
-ALL: tuple[Figure[Any], ...] = tuple(
-    {
-        figure.name: figure
-        for topic in TOPICS
-        for figure in vars(topic).values()
-        if isinstance(figure, Figure) and figure.read is not None
-    }.values()
+ALL: tuple[Figure[Any], ...] = (
+    *(training.LEARNING, training.LAMBDAS, lambdas.COURSE, lambdas.FINAL),
+    *(metrics.METRICS, confusion.CONFUSION, confusion.CONFIDENCE, metrics.CLASSES, labels.LABELS),
+    *(ranking.ROC, ranking.PR, calibration.CALIBRATION, calibration.COSTS, metrics.PHENOMENA, saved.SAVED),
+    *(errors.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),
+    *(error_rates.SLICED, word_clouds.CLOUDS),
+    *(data_quality.DOUBTED, data_quality.SHIFT, data_quality.SHIFT_WORDS),
+    *(comparing.MODELS, comparing.PAIRS, compare_sentences.MATRIX, compare_where.WHERE),
+    *(compare_curves.ROC, compare_curves.CALIBRATION, compare_curves.LAMBDAS),
+    *(compare_sentences.MAPS, compare_cost.COST),
+    *(embeddings.MAP, map_neighbours.MAP_NEIGHBOURS, map_groups.MAP_GROUPS),
+    *(class_separation.MAP_LAYERS, class_separation.SILHOUETTES),
+    *(words.WORDS, heads.HEADS, heads.COEFFICIENTS, heads.COMBINED, heads.HEAD_VIEW),
+    *(ablation_levers.LEVERS, lambda_bench.LAMBDA_BENCH, methods.METHODS, methods.READ_NEEDED),
+    *(belief.BELIEF, belief.ALONG, patching.PATCHING),
+    *(tokens.GATES, tokens.TOKEN_LAMBDA, tokens.POLARITY, tokens.BRANCHES, tokens.LEXICON, tokens.SUPPORT),
+    *(learned.NUMBERS_OF, distance.DISTANCE, contrast.DIFFERENCE),
+    *(steps.STEPS, tagged.TAG_SENTENCES, tagged.TAG_TYPES, tagged.TAG_ERRORS, tagged.TAG_TYPED, tagged.TAG_CHANCES),
+    *(diagram.DIAGRAM, behavioral_tests.RATES),
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.variants()
@@ -91,5 +73,5 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 
 
 def others(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
-    """The figures of a page that it does not place itself."""
+    """Return the figures of a page that it does not place itself."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]

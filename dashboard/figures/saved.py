@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
@@ -12,14 +14,11 @@ from core.failures.measured import FEW
 from core.metrics import title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CLASS = "\x1f"
 """Between a slice and one of its classes, where that is picked; in no name."""
@@ -139,8 +138,6 @@ def _with_ends(found: Mapping[str, Any], ends: Mapping[str, Any]) -> str:
 
 def saved_table(shown: Saved) -> pd.DataFrame:
     """All numbers of the slices, a row each."""
-    import pandas as pd
-
     rows = []
     for each in shown.slices:
         row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
@@ -153,8 +150,6 @@ def saved_table(shown: Saved) -> pd.DataFrame:
 
 def classes_table(shown: Saved) -> pd.DataFrame:
     """Of each class of each slice, a row each."""
-    import pandas as pd
-
     rows = []
     for each in shown.slices:
         for label, found in each["per_class"].items():

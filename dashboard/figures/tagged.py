@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.conll import OUTSIDE
@@ -23,8 +24,6 @@ from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend, readable, sequential, template
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core.runs.tagged import Tagged
 
 SHOWN, BRIEFLY = 12, 6
@@ -211,8 +210,6 @@ def _line(
 
 def sentences_table(shown: Shown) -> pd.DataFrame:
     """The sentences that the filter finds, tags with blanks between."""
-    import pandas as pd
-
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
@@ -223,8 +220,6 @@ def sentences_table(shown: Shown) -> pd.DataFrame:
 
 def type_table(rows: TaggedRows) -> pd.DataFrame:
     """A row for each type: its numbers, and what became of its spans."""
-    import pandas as pd
-
     parts = ("precision", "recall", "f1")
     return pd.DataFrame(
         [
@@ -331,8 +326,6 @@ def _draw_chances(typed: Typed, look: Look) -> go.Figure:
 
 def chances_table(typed: Typed) -> pd.DataFrame:
     """A row for each word: its tag and the probability of every tag; missing where it was not read."""
-    import pandas as pd
-
     said = typed.said
     columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})

@@ -148,7 +148,7 @@ def sequential(tokens: Tokens) -> list[list[Any]]:
 def two_sided(tokens: Tokens) -> list[list[Any]]:
     """The same for weights of which some are taken away, with zmin = -zmax: equal ink for equal size.
 
-    What tells the two sides apart is a pattern over the negative one (`dashboard.figures.hatching`).
+    What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
     """
     colours = [*reversed(tokens.ink_scale[1:]), *tokens.ink_scale]
     return [[i / 10, colour] for i, colour in enumerate(colours)]

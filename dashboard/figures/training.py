@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.data.findings import plural
@@ -15,14 +16,9 @@ from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, layer_colour, spread
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     """The points of the curves as tables, for export."""
-    import pandas as pd
-
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
         "Validation": pd.DataFrame(

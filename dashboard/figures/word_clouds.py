@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from core.failures.phrases import Overused
 from core.numbers import signed
@@ -16,9 +17,6 @@ from dashboard.figures.selecting import analysis
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 from dashboard.figures.words import positive
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST = 24
 """Words of each cloud."""
@@ -103,8 +101,6 @@ def arrange_words(places: Sequence[int]) -> list[int]:
 
 def cloud_table(shown: Outcomes) -> pd.DataFrame:
     """Return a row for each word of each outcome."""
-    import pandas as pd
-
     rows = [{"outcome": name, **each._asdict()} for name, found in shown.found.items() for each in found]
     return pd.DataFrame(rows, columns=["outcome", *Overused._fields])
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.sides import Sides
-    from dashboard.figures.boards import Board
+    from dashboard.figures.leaderboard import Board
     from dashboard.figures.drawing import Component
     from dashboard.figures.theme import Look
 
@@ -196,7 +196,7 @@ class RunReader:
     @kept(16, _versions)
     def boards(self, records: Sequence[RunRecord], metric: str) -> list[Board]:
         """Return every data set with its models, ordered by a metric."""
-        from dashboard.figures.boards import boards
+        from dashboard.figures.leaderboard import boards
 
         return boards(records, metric)
 
@@ -209,8 +209,8 @@ class RunReader:
         self, board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look
     ) -> Component:
         """Return the table of a board's models, to be ticked and picked."""
-        from dashboard.figures.marks_drawing import component
-        from dashboard.figures.runs import models_table
+        from dashboard.figures.interval_drawing import component
+        from dashboard.figures.leaderboard_table import models_table
 
         found = {entry.record.run: self.curves(entry.record)[0] for entry in board.measured}
         table = models_table(board, found, groups, look.tokens)

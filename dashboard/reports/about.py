@@ -15,13 +15,12 @@ from core.models.presets import PRESETS
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.verbs import train_command
-from dashboard.figures import nodes
 from dashboard.figures.cards import CARDINALITY, SPLITS
-from dashboard.figures.composing import millions
 from dashboard.figures.data import CLASSES, Balance, class_shares, percent
+from dashboard.figures.drawing import element, write_node
 from dashboard.figures.naming import data_name
-from dashboard.figures.nodes import element
 from dashboard.figures.numbers import count, duration
+from dashboard.figures.train_plan import millions
 from dashboard.reports.drawn import Collected, shaped_part
 from dashboard.reports.sections import Section, facts, finding, folded, paragraph, table, together
 
@@ -33,7 +32,7 @@ MOST_CLASSES = 12
 
 def command(line: str, note: str = "") -> str:
     """A command that is copied as a whole."""
-    shown = nodes.html(element("pre", element("code", line), tabindex="0"))
+    shown = write_node(element("pre", element("code", line), tabindex="0"))
     return shown + (paragraph(note, "soft") if note else "")
 
 

@@ -18,7 +18,7 @@ from core.failures.report import said as in_words
 from core.failures.rules import Clause
 from core.failures.table import Table
 from core.runs.record import RunRecord
-from dashboard.figures.nodes import Node, element
+from dashboard.figures.drawing import Node, element
 from dashboard.figures.numbers import count, number
 from dashboard.reports.reading import ReportReader
 from dashboard.reports.sections import Section, finding, paragraph, table

@@ -17,9 +17,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 import core
-from dashboard.figures import nodes
-from dashboard.figures.drawing import as_draw, asset
-from dashboard.figures.nodes import element
+from dashboard.figures.drawing import as_draw, asset, element, write_node
 from dashboard.figures.theme import DARK, LIGHT, Tokens
 from dashboard.reports.drawn import Collected
 from dashboard.reports.sections import Section
@@ -54,7 +52,7 @@ def whole(told: Report) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{nodes.html(told.title)} · Sentiscope</title><style>{_styles(found.scripts)}</style></head><body>"
+        f"<title>{write_node(told.title)} · Sentiscope</title><style>{_styles(found.scripts)}</style></head><body>"
         f"{_head(told)}<main>{told.first}{''.join(map(_section, told.sections))}</main>{_foot(told)}"
         f"{packed}<script>{script}</script></body></html>\n"
     )
@@ -66,7 +64,7 @@ def _head(told: Report) -> str:
         for each in told.sections
     ]
     facts = [element("li", each) for each in told.facts]
-    return nodes.html(
+    return write_node(
         element(
             "header",
             element("p", "Sentiscope report", class_="kind"),
@@ -80,14 +78,14 @@ def _head(told: Report) -> str:
 def _section(section: Section) -> str:
     heading = element("h2", section.title, element("small", section.note), id=f"{section.name}-heading")
     return (
-        f'<section id="{nodes.html(section.name)}" aria-labelledby="{nodes.html(section.name)}-heading">'
-        f"{nodes.html(heading)}{section.markup}</section>"
+        f'<section id="{write_node(section.name)}" aria-labelledby="{write_node(section.name)}-heading">'
+        f"{write_node(heading)}{section.markup}</section>"
     )
 
 
 def _foot(told: Report) -> str:
     made = f"Made by Sentiscope {core.__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with"
-    return nodes.html(element("footer", element("p", made, " ", element("code", told.again))))
+    return write_node(element("footer", element("p", made, " ", element("code", told.again))))
 
 
 def _packed(name: str, content: bytes) -> str:

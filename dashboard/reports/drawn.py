@@ -11,10 +11,8 @@ import plotly.graph_objects as go
 
 from core.cells import BOM, csv_text
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from dashboard.figures import nodes
-from dashboard.figures.drawing import Component, Drawing, Table, asset
+from dashboard.figures.drawing import Component, Drawing, Node, Table, asset, element, write_node
 from dashboard.figures.figure import Figure
-from dashboard.figures.nodes import element
 from dashboard.figures.numbers import count
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import Source
@@ -121,7 +119,7 @@ def shaped_part(
     heading = element("h3", title, element("small", note) if note else None)
     caption = element("figcaption", element("p", plain(reading)) if reading else None, *foot)
     wide = ' class="wide"' if _wide(drawing) else ""
-    return f'<figure id="{nodes.html(name)}"{wide}>{nodes.html(heading)}{drawn}{nodes.html(caption)}</figure>'
+    return f'<figure id="{write_node(name)}"{wide}>{write_node(heading)}{drawn}{write_node(caption)}</figure>'
 
 
 def _wide(drawing: Drawing) -> bool:
@@ -138,19 +136,19 @@ def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str,
     """What the figure shows: a place for a chart, a table, or a component."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
         if (bars := _points(light, "bar")) > MOST_BARS:
-            return nodes.html(element("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
+            return write_node(element("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
         words, other = (_words(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": difference(words, other), "config": config(name)}
         height = int(words["layout"].get("height") or HEIGHT)
         place = element(
             "div", class_="chart", data_chart=name, role="group", aria_label=alt, style=f"height:{height}px"
         )
-        return nodes.html(place)
+        return write_node(place)
     if isinstance(light, Table):
-        return wrapped(light.html().replace("<table>", f"<table><caption>{nodes.html(title)}</caption>", 1), title)
+        return wrapped(light.html().replace("<table>", f"<table><caption>{write_node(title)}</caption>", 1), title)
     assert isinstance(light, Component) and isinstance(dark, Component)
     if light.still is not None and dark.still is not None:
-        about = f'tabindex="0" role="group" aria-label="{nodes.html(title)}"'
+        about = f'tabindex="0" role="group" aria-label="{write_node(title)}"'
         return "".join(
             f'<div class="scroll in-{theme}" {about}>{each().removeprefix(_style(drawing.name))}</div>'
             for theme, drawing, each in (("light", light, light.still), ("dark", dark, dark.still))
@@ -158,7 +156,7 @@ def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str,
     data = json.loads(json.dumps(light.data))
     beside = {"light": data, "dark": difference(data, json.loads(json.dumps(dark.data)))}
     found.components[name] = {"name": light.name, **beside}
-    return nodes.html(
+    return write_node(
         element("div", element("div", class_=light.name), data_component=name, role="group", aria_label=alt)
     )
 
@@ -170,7 +168,7 @@ def _style(name: str) -> str:
 
 def wrapped(table: str, title: str) -> str:
     """A table that scrolls by itself where the page is narrower, by keyboard too."""
-    return f'<div class="table" tabindex="0" role="group" aria-label="{nodes.html(title)}">{table}</div>'
+    return f'<div class="table" tabindex="0" role="group" aria-label="{write_node(title)}">{table}</div>'
 
 
 def _words(figure: go.Figure) -> dict[str, Any]:
@@ -188,9 +186,9 @@ def _points(figure: go.Figure, kind: str = "") -> int:
     return sum(len(trace.x) for trace in traces if getattr(trace, "x", None) is not None)
 
 
-def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list[nodes.Node]:
+def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list[Node]:
     """A button for each table of its numbers."""
-    buttons: list[nodes.Node] = []
+    buttons: list[Node] = []
     for label, table in figure.numbers(shape).items():
         file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
         found.numbers[file] = csv_text(table).removeprefix(BOM)  # the script of the report writes its own

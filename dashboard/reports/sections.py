@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.figures import nodes
-from dashboard.figures.nodes import Node, element
+from dashboard.figures.drawing import Node, element, write_node
 from dashboard.figures.numbers import count
 from dashboard.reports.drawn import wrapped
 
@@ -32,18 +31,18 @@ class Section:
 
 def paragraph(words: str, kind: str = "") -> str:
     """Words of any origin as a paragraph."""
-    return nodes.html(element("p", words, **({"class_": kind} if kind else {})))
+    return write_node(element("p", words, **({"class_": kind} if kind else {})))
 
 
 def finding(title: str, words: str) -> str:
     """Something that a reader must know before the figures."""
-    return nodes.html(element("div", element("b", title), element("p", words), class_="finding"))
+    return write_node(element("div", element("b", title), element("p", words), class_="finding"))
 
 
 def facts(pairs: Mapping[str, str]) -> str:
     """Names and values, those that are empty left out."""
     parts = [part for name, value in pairs.items() if value for part in (element("dt", name), element("dd", value))]
-    return nodes.html(element("dl", *parts))
+    return write_node(element("dl", *parts))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
@@ -59,7 +58,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node
         for row in rows
     ]
     whole = element("table", element("caption", title), element("thead", head), element("tbody", *body))
-    return wrapped(nodes.html(whole), title)
+    return wrapped(write_node(whole), title)
 
 
 def together(figures: Sequence[str]) -> str:
@@ -70,4 +69,4 @@ def together(figures: Sequence[str]) -> str:
 
 def folded(summary: str, markup: str) -> str:
     """Markup that is opened when it is asked for."""
-    return f"<details><summary>{nodes.html(summary)}</summary>{markup}</details>"
+    return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"

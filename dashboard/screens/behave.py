@@ -15,8 +15,7 @@ from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.behaviour import RATES, Behaved, consistent, finding, rates_marks
-from dashboard.figures.failing import failing
+from dashboard.figures.behavioral_tests import RATES, Behaved, consistent, failing, finding, rates_marks
 from dashboard.figures.numbers import count
 from dashboard.screens.behave_examples import class_list, way_to_examples
 from dashboard.screens.behave_failing import failing_of, take_failing

@@ -14,7 +14,7 @@ from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.counter_examples import COUNTER_EXAMPLES, ClassList, inner_link
+from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import anchor, caption, heading, place
 from dashboard.widgets.messages import problem

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from dashboard import selection, state
-from dashboard.figures.behaviour import Behaved
-from dashboard.figures.failing import FAILING, Failing, failing
+from dashboard.figures.behavioral_tests import FAILING, Behaved, Failing, failing
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.runs import chosen_record
 from dashboard.widgets.selected import inside_button

@@ -17,15 +17,13 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.compare_cost import COST
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, LAMBDAS, ROC
-from dashboard.figures.compare_maps import MAPS
-from dashboard.figures.compare_matrix import CELLS, MATRIX
+from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX
 from dashboard.figures.compare_where import BY, WHERE, can_be_chosen
 from dashboard.figures.comparing import METRIC, MODELS, MOST, PAIR, PAIRS, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count
-from dashboard.figures.offer import SENTENCE
-from dashboard.figures.results import headline
+from dashboard.figures.results import SENTENCE, headline
 from dashboard.figures.source import Source
 from dashboard.screens.compare_cells import cell_sentences, take_cell
 from dashboard.widgets.export import Table, export_bar

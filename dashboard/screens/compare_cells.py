@@ -11,9 +11,9 @@ from core.failures.chosen import keys_of
 from core.fingerprint import fingerprint
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.cells import cell_of
-from dashboard.figures.compare_matrix import MATRIX, Matrix, cell_frame
+from dashboard.figures.compare_sentences import MATRIX, Matrix, cell_frame
 from dashboard.figures.numbers import count
+from dashboard.figures.panels import cell_of
 from dashboard.figures.source import Source
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.runs import chosen_record

@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import embeddings
-from dashboard.figures.baselines import reads_without
+from dashboard.figures.class_separation import MAP_LAYERS, SILHOUETTES
 from dashboard.figures.embeddings import (
     COLOUR,
     DIMENSIONS,
@@ -25,12 +25,10 @@ from dashboard.figures.embeddings import (
     Mapped,
     map_config,
 )
-from dashboard.figures.map_common import MAP_COMMON
 from dashboard.figures.map_groups import MAP_GROUPS
-from dashboard.figures.map_layers import MAP_LAYERS
-from dashboard.figures.map_neighbours import MAP_NEIGHBOURS
+from dashboard.figures.map_neighbours import MAP_COMMON, MAP_NEIGHBOURS
+from dashboard.figures.models import reads_without
 from dashboard.figures.numbers import count
-from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
 from dashboard.screens.embeddings_groups import groups_below
 from dashboard.screens.embeddings_layers import layers_below, not_read

@@ -9,7 +9,7 @@ from core.exceptions import NotAvailable, SentiscopeError
 from core.runs import errands, layers
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.map_layers import MAP_LAYERS
+from dashboard.figures.class_separation import MAP_LAYERS
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import watch
 from dashboard.widgets.figure import caption, heading, show

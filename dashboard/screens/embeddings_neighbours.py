@@ -9,8 +9,7 @@ from core.exceptions import NotAvailable, RunDamaged
 from core.text.direction import quoted
 from dashboard import selection
 from dashboard.data import data
-from dashboard.figures.map_common import MAP_COMMON
-from dashboard.figures.map_neighbours import AT, LEAST, MAP_NEIGHBOURS, Near, near_several
+from dashboard.figures.map_neighbours import AT, LEAST, MAP_COMMON, MAP_NEIGHBOURS, Near, near_several
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import SELECT
 from dashboard.figures.source import Source

@@ -12,12 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from core.failures.selection import parse
 from dashboard import state
 from dashboard.figures.analysis import Analysis
+from dashboard.figures.distinguishing_features import MARKED, OVERUSED, marked, overused
+from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
 from dashboard.figures.figure import Figure
-from dashboard.figures.finding import SLICED, Sliced, sliced
-from dashboard.figures.gathering import GATHERED, Gathered, gathered
-from dashboard.figures.marking import MARKED, marked
-from dashboard.figures.next_steps import next_steps
-from dashboard.figures.overused import OVERUSED, overused
 from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_beside import beside_tags

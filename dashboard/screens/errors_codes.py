@@ -23,7 +23,7 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.screens.errors_book import codebook

@@ -14,7 +14,7 @@ from core.failures import shifted
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.shifted import SHIFT, SHIFT_WORDS, Shifted
+from dashboard.figures.data_quality import SHIFT, SHIFT_WORDS, Shifted
 from dashboard.figures.source import Source
 from dashboard.screens.errors_filter import select
 from dashboard.widgets.errand import offer

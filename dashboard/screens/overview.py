@@ -10,10 +10,9 @@ import streamlit as st
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.boards import Board, metric_names
+from dashboard.figures.leaderboard import Board, metric_names
 from dashboard.figures.numbers import count, number
-from dashboard.figures.offer import offered
-from dashboard.figures.results import headline, run_frame
+from dashboard.figures.results import headline, offered, run_frame
 from dashboard.screens.overview_files import arrival, bring_in
 from dashboard.screens.overview_table import board_table
 from dashboard.widgets.export import export_bar

@@ -13,9 +13,9 @@ from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.boards import Board, against_yardstick, finding
+from dashboard.figures.leaderboard import Board, against_yardstick, finding
+from dashboard.figures.leaderboard_table import cost
 from dashboard.figures.numbers import count
-from dashboard.figures.runs import cost
 from dashboard.screens.overview_files import export_button
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import opening, problem, selection_note

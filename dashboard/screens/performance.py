@@ -15,17 +15,14 @@ from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import answers
-from dashboard.figures.calibration import CALIBRATION, PROBABILITIES
-from dashboard.figures.classes import CLASSES
+from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
-from dashboard.figures.costs import COSTS
 from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
 from dashboard.figures.learned import NUMBERS_OF
-from dashboard.figures.metrics import METRICS, absent_classes
+from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA, absent_classes
 from dashboard.figures.numbers import count, number
-from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats
 from dashboard.figures.saved import SAVED

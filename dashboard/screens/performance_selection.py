@@ -9,12 +9,12 @@ import streamlit as st
 
 from core.failures.selection import Selection
 from dashboard import selection, state
-from dashboard.figures.cells import cell_of
 from dashboard.figures.confusion import CONFIDENCE
 from dashboard.figures.decisions import BARS, Decision
+from dashboard.figures.metrics import PHENOMENA
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
-from dashboard.figures.phenomena import PHENOMENA
+from dashboard.figures.panels import cell_of
 from dashboard.figures.points import PHENOMENON
 from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard.figures.baselines import reads_without
+from dashboard.figures.models import reads_without
 from dashboard.figures.numbers import count
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source

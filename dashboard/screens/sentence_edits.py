@@ -11,9 +11,9 @@ from core.interpret.editable import Editable
 from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
 from dashboard import state
+from dashboard.figures.ablation import MEAN, SILENT
+from dashboard.figures.ablation_levers import LEVERS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
-from dashboard.figures.levers import LEVERS
-from dashboard.figures.silencing import MEAN, SILENT
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import caption, show_bare, show_of
 from dashboard.widgets.tokens import literal

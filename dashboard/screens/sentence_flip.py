@@ -11,7 +11,7 @@ from core.exceptions import SentiscopeError
 from core.interpret.edits import Edits
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.flips import (
+from dashboard.figures.counterfactuals import (
     Searching,
     allowed_line,
     flip_table,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from dashboard.figures.ablation_levers import LEVERS
 from dashboard.figures.belief import ALONG, BELIEF
 from dashboard.figures.contrast import DIFFERENCE
 from dashboard.figures.distance import DISTANCE
@@ -14,12 +15,10 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
-from dashboard.figures.levers import LEVERS
 from dashboard.figures.methods import METHODS, READ_NEEDED
-from dashboard.figures.pairs import LEXICON, SUPPORT
 from dashboard.figures.patching import PATCHING
 from dashboard.figures.source import Source
-from dashboard.figures.tokens import BRANCHES, GATES, POLARITY, TOKEN_LAMBDA
+from dashboard.figures.tokens import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA
 from dashboard.figures.words import WORDS
 from dashboard.widgets.figure import show, show_of, show_others
 

@@ -13,7 +13,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.heads import LAYER
-from dashboard.figures.offer import offered_text
+from dashboard.figures.results import offered_text
 from dashboard.figures.source import Option, Source
 from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
 from dashboard.widgets.answer import answer

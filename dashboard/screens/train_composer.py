@@ -12,8 +12,8 @@ from core.models.describe import parts
 from core.models.equation import equation
 from core.runs.budget import Size
 from dashboard import state
-from dashboard.figures.composing import OFFERED, shown
 from dashboard.figures.diagram import DIAGRAM, Made, described
+from dashboard.figures.train_plan import OFFERED, shown
 from dashboard.screens.train_settings import HOW, field_rows
 from dashboard.widgets.figure import caption, place
 from dashboard.widgets.style import look

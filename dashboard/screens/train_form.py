@@ -21,9 +21,8 @@ from core.runs.start import START
 from core.verbs import configure, configured
 from dashboard import access, cards, state
 from dashboard.data import data
-from dashboard.figures.composing import size_phrase, summary
 from dashboard.figures.numbers import count
-from dashboard.figures.planning import EXAMPLES, command_line, recipe_text, time_text
+from dashboard.figures.train_plan import EXAMPLES, command_line, recipe_text, size_phrase, summary, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
 from dashboard.widgets.beginning import recipe, recipe_switch, start_picker

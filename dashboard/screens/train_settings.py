@@ -11,8 +11,7 @@ from core.models.config import ModelConfig
 from core.runs.start import START
 from core.settings import Setting
 from dashboard import state
-from dashboard.figures.composing import OFFERED
-from dashboard.figures.planning import EXAMPLES, NOT_LISTED, leaf
+from dashboard.figures.train_plan import EXAMPLES, NOT_LISTED, OFFERED, leaf
 from dashboard.widgets.figure import caption
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}

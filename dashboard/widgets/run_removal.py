@@ -7,7 +7,7 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.offer import offered
+from dashboard.figures.results import offered
 from dashboard.widgets.messages import finding, problem
 
 WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."

@@ -12,7 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.naming import data_name
-from dashboard.figures.offer import offered
+from dashboard.figures.results import offered
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.run_removal import removal_button, removed

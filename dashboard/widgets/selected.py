@@ -264,7 +264,7 @@ def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
     A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
 
     Args:
-        key: of the chart (`dashboard.figures.cells.square`).
+        key: of the chart (`dashboard.figures.panels.square`).
         cell: row and column; None: no cell is selected.
         size: rows of the matrix.
     """

@@ -16,8 +16,8 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.ids import UNKNOWN
 from dashboard import state
-from dashboard.figures.offer import SENTENCE, offered
 from dashboard.figures.registry import FIGURES
+from dashboard.figures.results import SENTENCE, offered
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.models.provides import BASELINES
-from dashboard.figures.baselines import reads_without
+from dashboard.figures.models import reads_without
 
 
 @pytest.mark.parametrize("family", BASELINES)

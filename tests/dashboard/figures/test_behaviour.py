@@ -8,7 +8,7 @@ import pytest
 from core.behaviour.judge import judge
 from core.behaviour.polarity import sides_of
 from core.behaviour.suite import Case, Suite, SuiteTest
-from dashboard.figures.behaviour import RATES, Behaved, consistent, finding, listed, rates_marks, rates_table
+from dashboard.figures.behavioral_tests import RATES, Behaved, consistent, finding, listed, rates_marks, rates_table
 from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)

@@ -8,7 +8,7 @@ import pytest
 from finished import run
 
 from core.evaluation.intervals import over_runs
-from dashboard.figures.boards import against_yardstick, boards, finding, metric_names
+from dashboard.figures.leaderboard import against_yardstick, boards, finding, metric_names
 
 
 def rows(board) -> list[str]:

@@ -13,11 +13,10 @@ from core.runs.store import RunStore
 from dashboard.figures import compare_where
 from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
 from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
-from dashboard.figures.compare_maps import MAPS
-from dashboard.figures.compare_matrix import MATRIX, differing, sentences
+from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
 from dashboard.figures.compare_where import WHERE, where_table
 from dashboard.figures.comparing import MODELS, PAIRS, models_table, pairs_table
-from dashboard.figures.marks import Mark
+from dashboard.figures.interval_table import Mark
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader

@@ -9,7 +9,7 @@ from core.config import SETTINGS, compose, flat, setting_names
 from core.models.config import READS
 from core.runs.budget import Size
 from core.settings import GROUPS
-from dashboard.figures.composing import OFFERED, millions, shown, size_phrase, summary
+from dashboard.figures.train_plan import OFFERED, millions, shown, size_phrase, summary
 
 
 def test_every_setting_of_the_model_is_offered_once():

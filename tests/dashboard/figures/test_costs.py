@@ -11,7 +11,7 @@ import pytest
 from core.evaluation.costs import cheapest
 from core.exceptions import InputError, NotAvailable
 from dashboard.figures import answers
-from dashboard.figures.costs import COSTS
+from dashboard.figures.calibration import COSTS
 from dashboard.figures.decisions import Report
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look

@@ -6,7 +6,7 @@ import pytest
 
 from core.cells import csv_text
 from core.failures.counter_examples import Answer, CounterExample
-from dashboard.figures.counter_examples import COUNTER_EXAMPLES, ClassList, examples_table, inner_link
+from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, examples_table, inner_link
 from dashboard.figures.theme import Look
 
 

@@ -11,7 +11,7 @@ from answering import answering, texts
 from core.exceptions import NotAvailable
 from core.failures import doubted as kept
 from core.runs.store import RunStore
-from dashboard.figures.doubted import DOUBTED, conflicts_table
+from dashboard.figures.data_quality import DOUBTED, conflicts_table
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader

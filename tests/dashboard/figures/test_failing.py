@@ -8,8 +8,7 @@ import pytest
 from core.behaviour.judge import judge
 from core.behaviour.polarity import sides_of
 from core.behaviour.suite import Case, Suite, SuiteTest
-from dashboard.figures.behaviour import Behaved
-from dashboard.figures.failing import FAILING, failing, failing_table
+from dashboard.figures.behavioral_tests import FAILING, Behaved, failing, failing_table
 from dashboard.figures.theme import Look
 
 SIDES = sides_of("run", ("negative", "positive"))

@@ -8,7 +8,7 @@ from answering import answering, right_where, texts
 
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.finding import rules_of, sliced, sliced_marks, sliced_table
+from dashboard.figures.error_rates import rules_of, sliced, sliced_marks, sliced_table
 
 pytestmark = pytest.mark.slow
 

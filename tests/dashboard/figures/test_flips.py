@@ -8,8 +8,8 @@ from itertools import repeat
 import pytest
 
 from core.interpret.flip import Allowed, Flip, Move, Search
-from dashboard.figures import flips
-from dashboard.figures.flips import Searching
+from dashboard.figures import counterfactuals
+from dashboard.figures.counterfactuals import Searching
 
 TEXT = "not <b>good</b> at all"
 NOT, GOOD = Move("not", 0, 3), Move("good", 7, 11, "bad")
@@ -45,17 +45,17 @@ def ended(**found) -> Searching:
     ],
 )
 def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, text):
-    said = flips.verdict(ended(**found))
+    said = counterfactuals.verdict(ended(**found))
     assert said[0] == title and said[1].startswith(text) and said[1].endswith("Texts read: 1\u202f234.")
 
 
 def test_while_it_goes_on_it_says_how_far_it_is_and_what_was_found():
     search = Searching(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
-    assert flips.progress_line(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
+    assert counterfactuals.progress_line(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
     search.advance(0.0)
     assert search.found.readings == 1, "no time, no step"
     search.advance(1.0)
-    assert flips.progress_line(search).endswith(
+    assert counterfactuals.progress_line(search).endswith(
         "129 of at most 4\u202f000 texts read · another answer after 2 moves, proof under way"
     )
 
@@ -65,24 +65,24 @@ def test_a_stopped_search_keeps_what_was_found_and_goes_on_no_more():
     search = Searching(("run",), states)
     search.stop()
     search.advance(1.0)
-    assert next(states) is BARE and "The search was stopped. Texts read: 1." in flips.verdict(search)[1]
+    assert next(states) is BARE and "The search was stopped. Texts read: 1." in counterfactuals.verdict(search)[1]
 
 
 def test_moves_are_marked_in_the_text_and_said_in_words():
-    assert flips.marked(TEXT, (NOT, GOOD)) == (
+    assert counterfactuals.marked(TEXT, (NOT, GOOD)) == (
         '<p class="s-flip"><del>not</del> &lt;b&gt;<del>good</del> <ins>bad</ins>&lt;/b&gt; at all</p>'
     )
-    assert flips.moves_line((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
-    assert flips.replacement_lines(dataclasses.replace(ALLOWED, replacements=ALLOWED.replacements[:2])) == [
+    assert counterfactuals.moves_line((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
+    assert counterfactuals.replacement_lines(dataclasses.replace(ALLOWED, replacements=ALLOWED.replacements[:2])) == [
         "good → bad, dull"
     ]
-    assert flips.allowed_line(ALLOWED).startswith(
+    assert counterfactuals.allowed_line(ALLOWED).startswith(
         "Moves: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
     )
 
 
 def test_the_table_has_the_text_and_every_flip():
-    table = flips.flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
+    table = counterfactuals.flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
     assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
     assert table["moves"].tolist()[1:] == ["“not” deleted, “good” replaced by “bad”", "“not” deleted"]
     assert table["probability:positive"].tolist() == [0.1, 0.7, 0.8] and set(table["verdict"]) == {"proven"}

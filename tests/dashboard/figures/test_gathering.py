@@ -11,8 +11,7 @@ from core import verbs
 from core.failures.tags import CONSEQUENCES
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.finding import sliced, sliced_marks, sliced_table
-from dashboard.figures.gathering import (
+from dashboard.figures.error_rates import (
     GATHERED,
     SHOWN,
     gathered,
@@ -21,8 +20,11 @@ from dashboard.figures.gathering import (
     log_axis,
     name_of,
     ratio_mark,
+    sliced,
+    sliced_marks,
+    sliced_table,
 )
-from dashboard.figures.marks import Words
+from dashboard.figures.interval_table import Words
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 

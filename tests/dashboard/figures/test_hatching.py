@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from dashboard.figures.hatching import STRIPES, hatched, stripes
+from dashboard.figures.attention import STRIPES, hatched, stripes
 from dashboard.figures.theme import Look
 
 

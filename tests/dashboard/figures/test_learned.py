@@ -5,7 +5,7 @@ from __future__ import annotations
 from token_readings import read
 
 from core.training.history import History
-from dashboard.figures import learned, pairs, tokens
+from dashboard.figures import learned, tokens
 from dashboard.figures.curves import number_lines
 
 
@@ -14,7 +14,7 @@ def test_temperatures_of_the_tweet_encoder_and_nothing_else():
     assert learned.number_table(learned.view_scalars(seen))["learned"].tolist() == [
         ", ".join(f"{value:.3f}" for value in model.scalars()["tau"])
     ]
-    assert tokens.gate_rows(seen) == [] and tokens.polarity_rows(seen) == [] and pairs.seen(seen, 0) is None
+    assert tokens.gate_rows(seen) == [] and tokens.polarity_rows(seen) == [] and tokens.seen(seen, 0) is None
     assert list(tokens.token_table(seen).columns) == ["place", "token"]
 
 

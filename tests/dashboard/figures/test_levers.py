@@ -13,8 +13,8 @@ from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
 from core.interpret.learned import Learned
 from core.interpret.parts import Part, Parts
-from dashboard.figures.levers import LEVERS, _draw, part_table
-from dashboard.figures.silencing import Levers
+from dashboard.figures.ablation import Levers
+from dashboard.figures.ablation_levers import LEVERS, _draw, part_table
 from dashboard.figures.theme import LIGHT, Look
 
 

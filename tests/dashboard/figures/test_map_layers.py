@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.runs.layers import Layers, Stage
-from dashboard.figures.map_layers import MAP_LAYERS, Depths, draw_depths
+from dashboard.figures.class_separation import MAP_LAYERS, Depths, draw_depths
 from dashboard.figures.theme import LIGHT, Look
 
 

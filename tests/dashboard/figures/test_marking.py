@@ -8,7 +8,7 @@ from answering import answering, right_where, texts
 
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.marking import marked, marked_marks, marked_table
+from dashboard.figures.distinguishing_features import marked, marked_marks, marked_table
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from dashboard.figures import nodes
-from dashboard.figures.marks import Axis, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import component, draw, html
-from dashboard.figures.marks_ties import Line, ties
+from dashboard.figures.drawing import write_node
+from dashboard.figures.interval_drawing import Line, component, draw, html, ties
+from dashboard.figures.interval_table import Axis, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 ACCURACY = {"best": 0.916, "second": 0.907, "third": 0.898, "yardstick": 0.673}
@@ -148,7 +147,7 @@ def test_a_picture_has_no_boxes_and_nothing_folded():
 
 
 def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
-    text = nodes.html(draw(table(), Look(), tick="compare", live=True))
+    text = write_node(draw(table(), Look(), tick="compare", live=True))
     assert 'role="treegrid"' in text
     assert text.count('tabindex="0"') == 5, "four rows and a seed"
     assert text.count('aria-expanded="false"') == 1
@@ -160,7 +159,7 @@ def test_a_text_stays_a_text():
     evil = "<img src=x onerror=alert(1)>\"'"
     rows = (Row(evil, {"name": Words(evil, small=evil, title=evil), "m": mark(0.5, said=evil)}),)
     one = Marks(evil, (Column("name", evil), Column("m", evil, axis=WIDE)), rows)
-    for text in (html(one, Look()), nodes.html(draw(one, Look(), tick="compare", live=True))):
+    for text in (html(one, Look()), write_node(draw(one, Look(), tick="compare", live=True))):
         assert "<img" not in text
         assert "alert(1)" in text
 

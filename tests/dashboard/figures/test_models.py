@@ -9,16 +9,7 @@ from core.models.describe import parameters, parts
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard.figures.diagram import parts_frame
-from dashboard.figures.models import (
-    ALL,
-    LINKED,
-    USUAL,
-    difference_frame,
-    names_of,
-    preset_frame,
-    runs_of,
-    sizes_of,
-)
+from dashboard.figures.models import ALL, LINKED, USUAL, difference_frame, names_of, preset_frame, runs_of, sizes_of
 
 
 def parts_of(name):

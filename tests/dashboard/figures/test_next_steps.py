@@ -8,9 +8,7 @@ from answering import answering, right_where, texts
 
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.finding import sliced
-from dashboard.figures.gathering import gathered
-from dashboard.figures.next_steps import next_steps
+from dashboard.figures.error_rates import gathered, next_steps, sliced
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import pytest
 
 from core.config import compose
 from core.runs.record import RunRecord
-from dashboard.figures.offer import offered
+from dashboard.figures.results import offered
 
 
 def run(

@@ -11,8 +11,8 @@ from answering import answering, right_where, texts
 from core.failures.phrases import overused as plainly
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.distinguishing_features import overused, words_marks, words_table
 from dashboard.figures.filtering import FURTHER, changed
-from dashboard.figures.overused import overused, words_marks, words_table
 
 
 @pytest.fixture

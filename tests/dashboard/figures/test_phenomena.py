@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from dashboard.figures.decisions import decide
-from dashboard.figures.phenomena import draw_phenomena, phenomena
+from dashboard.figures.metrics import draw_phenomena, phenomena
 from dashboard.figures.theme import LIGHT, Look
 
 TWO, THREE = ("no", "yes"), ("bad", "even", "good")

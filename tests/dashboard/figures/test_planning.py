@@ -6,7 +6,7 @@ import shlex
 
 from core.config import compose
 from core.runs.budget import Estimate
-from dashboard.figures.planning import command_line, leaf, time_text
+from dashboard.figures.train_plan import command_line, leaf, time_text
 
 CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
 

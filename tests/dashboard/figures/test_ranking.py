@@ -8,7 +8,7 @@ from sklearn import metrics as sk
 
 from dashboard.figures.calibration import reliability
 from dashboard.figures.decisions import ANSWER, decide
-from dashboard.figures.phenomena import phenomena
+from dashboard.figures.metrics import phenomena
 from dashboard.figures.ranking import Curve, draw_pr, draw_roc, pr_curves, roc_curves
 from dashboard.figures.theme import LIGHT, Look
 

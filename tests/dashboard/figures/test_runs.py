@@ -8,10 +8,10 @@ import pytest
 from finished import run
 
 from core.runs.efficiency import Efficiency
-from dashboard.figures.boards import boards
 from dashboard.figures.curves import Curves
-from dashboard.figures.marks import Mark, Words
-from dashboard.figures.runs import cost, megabytes, milliseconds, models_table, size
+from dashboard.figures.interval_table import Mark, Words
+from dashboard.figures.leaderboard import boards
+from dashboard.figures.leaderboard_table import cost, megabytes, milliseconds, models_table, size
 from dashboard.figures.theme import LIGHT
 
 

@@ -10,7 +10,7 @@ from pages import drawn, words
 
 from core.failures import shifted
 from core.runs.store import RunStore
-from dashboard.figures.shifted import SHIFT, SHIFT_WORDS, Shifted, shift_rows, words_marks
+from dashboard.figures.data_quality import SHIFT, SHIFT_WORDS, Shifted, shift_rows, words_marks
 from dashboard.figures.theme import Look
 
 

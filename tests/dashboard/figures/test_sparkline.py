@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dashboard.figures.sparkline import largest_change, sparkline
+from dashboard.figures.leaderboard_table import largest_change, sparkline
 from dashboard.figures.theme import LIGHT
 
 

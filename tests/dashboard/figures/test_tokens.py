@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from token_readings import read
 
-from dashboard.figures import learned, pairs, tokens
+from dashboard.figures import learned, tokens
 from dashboard.figures.theme import DARK, LIGHT, Look, shade
 
 
@@ -19,7 +19,7 @@ def test_gates_polarity_and_factors_of_sentiformer():
     table = learned.number_table(learned.view_scalars(seen))
     assert table["number"].tolist() == ["α", "β", "γ"]
     assert float(table["learned"][0]) == pytest.approx(model.scalars()["alpha"][0], abs=5e-4)
-    assert pairs.seen(seen, 0).weights.shape == (1, 5, 5)
+    assert tokens.seen(seen, 0).weights.shape == (1, 5, 5)
     assert {"part of speech", "gate, layer 1"} <= set(tokens.token_table(seen).columns)
 
 

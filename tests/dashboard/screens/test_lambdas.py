@@ -121,7 +121,9 @@ def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     shown = text_of(opened(app, run="plain"))
     assert "Which other numbers did the model learn" in shown
-    assert shown.index("Learned numbers") < shown.index("Where they ended") < shown.index("has no lambda")
+    assert shown.index("Where they ended") < shown.index("has no lambda") and "Course of numbers" in str(
+        [button.label for button in app.get("download_button")]
+    )
 
 
 def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):

@@ -1,24 +1,25 @@
-"""Failure rates by capability and run, as a table of marks; and the sentence that says what they come to."""
+"""Failure rates by capability and run, what they come to in a sentence, and the cases that a run does not pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from core.behaviour.judge import Judged
+import pandas as pd
+
+from core.behaviour.judge import Answer, Judged
 from core.behaviour.rates import TOLERATED
 from core.behaviour.report import report
-from dashboard.figures.drawing import Component
+from core.behaviour.suite import Case, SuiteTest
+from dashboard.figures.drawing import Column as TableColumn
+from dashboard.figures.drawing import Component, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
 from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look, Tokens
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMED = 3
 """Capabilities that a sentence names; of more it says how many."""
@@ -146,8 +147,6 @@ def _cells(name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, An
 
 def rates_table(behaved: Behaved) -> pd.DataFrame:
     """Every rate: a row for each test and each capability of each run."""
-    import pandas as pd
-
     rows = []
     for each in behaved.capabilities:
         for test in (None, *each["tests"]):
@@ -169,7 +168,7 @@ def rates_table(behaved: Behaved) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _draw(behaved: Behaved, look: Look) -> Component:
+def _draw_rates(behaved: Behaved, look: Look) -> Component:
     return component(rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True)
 
 
@@ -178,7 +177,7 @@ RATES = Figure(
     "behave",
     "Failure rate",
     lambda source: Behaved({source.record.run: source.reader.behaviour(source.record)}, source.record.run),
-    _draw,
+    _draw_rates,
     note=lambda behaved: f"where {behaved.run} fails most first; bold: clearly above {TOLERATED:g}",
     reading="Bar: 95 % interval. A ring: not to be told apart from 0.3, where the shaded part ends.",
     how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
@@ -189,3 +188,97 @@ RATES = Figure(
     tables=lambda behaved: {"Failure rates": rates_table(behaved)},
 )
 """On the page of all chosen runs; of one run, with our suite, where it is drawn by its name."""
+
+
+WIDTHS = {"sentence": 380, "must": 95, "test": 150}
+"""Pixels: sentence, what it must be and two runs are seen without scrolling at 1024; the test stands last."""
+RUN = 90
+"""Pixels of a probability."""
+TO = " → "
+"""Between the texts of a case, and between what is said of them."""
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Cases of a capability, or of one of its tests, that a run does not pass."""
+
+    behaved: Behaved
+    name: str
+    """Of the capability or the test."""
+    run: str
+    cases: tuple[tuple[SuiteTest, Case], ...]
+    asked: int
+
+    @property
+    def single(self) -> bool:
+        """Whether every case is one text with an expected answer, so that one probability says it."""
+        return all(test.kind == "minimum" for test, _ in self.cases)
+
+
+def failing(behaved: Behaved, picked: str, run: str) -> Failing:
+    """What a run does not pass of a picked row.
+
+    Args:
+        behaved: What is shown.
+        picked: The id of a row of the table of marks.
+        run: One of its runs.
+    """
+    kind, _, name = picked.partition(" ")
+    judged = behaved.judged[run]
+    tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]
+    cases = tuple((test, case) for test in tests for case in judged.failing(test))
+    asked = sum(passed is not None for test in tests for passed in judged.passed[test.name])
+    return Failing(behaved, name, run, cases, asked)
+
+
+def failing_table(found: Failing) -> pd.DataFrame:
+    """A row each: the texts, the test, what was expected, and what every run says.
+
+    A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
+    with their probabilities. `text` is the one to look into: the last.
+    """
+    rows = []
+    for test, case in found.cases:
+        row: dict[str, str | float] = {"sentence": TO.join(case.texts), "test": test.name, "must": _asked(test, case)}
+        for run in found.behaved.runs:
+            answers = [found.behaved.judged[run].answers[text] for text in case.texts]
+            row[run] = _expected(answers[0], case) if found.single else TO.join(_told(each, case) for each in answers)
+        rows.append({**row, "text": case.texts[-1]})
+    return pd.DataFrame(rows, columns=["sentence", "test", "must", *found.behaved.runs, "text"])
+
+
+def _asked(test: SuiteTest, case: Case) -> str:
+    return " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
+
+
+def _expected(answer: Answer, case: Case) -> float:
+    return sum(answer.probabilities.get(side, 0.0) for side in case.expected)
+
+
+def _told(answer: Answer, case: Case) -> str:
+    """The probability of what is expected; where nothing is, the answer with its own."""
+    if case.expected:
+        return number(_expected(answer, case), 2)
+    chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0
+    return f"{answer.label} {number(chance, 2)}"
+
+
+def _draw_failing(found: Failing, look: Look) -> Table:
+    several = len({test.name for test, _ in found.cases}) > 1
+    shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
+    columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
+    own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
+    columns |= dict.fromkeys(found.behaved.runs, own)
+    return Table(failing_table(found)[shown], columns)
+
+
+FAILING = Figure(
+    "failing",
+    "behave",
+    lambda found: f"Failing: {found.name}",
+    None,
+    _draw_failing,
+    note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
+    reading="Under each run: how likely it finds the expected answer; where the answer must not change, its answers.",
+    tables=lambda found: {"Failing": failing_table(found).drop(columns="text")},
+)

@@ -1,7 +1,7 @@
-"""The table of marks: words left, an interval on one shared axis, the number, the verdict in words.
+"""Tables with intervals: names left, an interval on one shared axis, the number, the verdict in words.
 
 For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data; it is drawn by
-`marks_drawing.py`, and shown on a page by `dashboard.widgets.marks`, which adds keyboard and picking.
+`interval_drawing.py`, and shown on a page by `dashboard.widgets.marks`, which adds keyboard and picking.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dashboard.figures.nodes import Node
+from dashboard.figures.drawing import Node
 
 TICKS = 5
 """So many gridlines has an axis at most, or one more."""

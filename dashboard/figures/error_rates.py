@@ -1,29 +1,31 @@
-"""Where errors gather: tags and values of own columns by their excess errors, as a table of marks."""
+"""Error rates by tag and column, slices found by search, and what to do next."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from core.failures.facets import TAG
+from core.failures.found import Found, Slice, slices
 from core.failures.gathering import gathered as risks
+from core.failures.gathering import rules_of
 from core.failures.risk import LEAST
 from core.failures.rules import RANGE
+from core.failures.selection import in_words
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
 from dashboard.figures.numbers import count, number, percent
 from dashboard.figures.selecting import analysis
 from dashboard.figures.theme import Look
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN = 20
 """Rows of the table, those with the most excess errors."""
@@ -145,8 +147,6 @@ def gathered_marks(found: Gathered) -> Marks:
 
 def gathered_table(found: Gathered) -> pd.DataFrame:
     """Every property with all numbers."""
-    import pandas as pd
-
     rows = []
     for row in found.rows:
         low, high = row["interval"]
@@ -166,7 +166,7 @@ def _note(found: Gathered) -> str:
     return f"{some} tags and values of columns, most excess errors first"
 
 
-def _draw(found: Gathered, look: Look) -> Component:
+def _draw_rates(found: Gathered, look: Look) -> Component:
     return component(gathered_marks(found), look, picked=found.picked, picks=True)
 
 
@@ -175,7 +175,7 @@ GATHERED: Figure[Gathered] = Figure(
     "errors",
     "Where errors gather",
     lambda source: gathered(analysis(source)),
-    _draw,
+    _draw_rates,
     note=_note,
     reading=lambda found: (
         f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
@@ -189,3 +189,150 @@ GATHERED: Figure[Gathered] = Figure(
     tables=lambda found: {"Tags": gathered_table(found)},
 )
 """Of the whole split: what is selected does not change it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sliced:
+    """The slices of a split."""
+
+    analysis: Analysis
+    found: Found
+    picked: str = ""
+    """The one whose rules are the selection."""
+
+
+def sliced(of: Analysis) -> Sliced:
+    """Of all rows of the split, whatever is selected of them.
+
+    Raises:
+        NotAvailable: its tags are still being found.
+    """
+    _ = of.tags
+    found = of.known.once("slices", lambda: slices(of.known.facets, of.table.wrong))
+    rules = {str(clause) for clause in of.clauses}
+    held = (each for each in found.slices if {str(clause) for clause in each.clauses} <= rules)
+    return Sliced(of, found, next(map(rules_of, sorted(held, key=lambda each: -len(each.clauses))), ""))
+
+
+def _told(one: Slice) -> dict[str, Any]:
+    """As a row of `core.failures.risk.table`."""
+    ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
+    return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
+
+
+def sliced_marks(shown: Sliced) -> Marks:
+    """A row for each slice."""
+    told = [_told(each) for each in shown.found.slices]
+    rows = []
+    for each, row in zip(shown.found.slices, told, strict=True):
+        cells: dict[str, Cell] = {"name": in_words(each.clauses), "n": count(each.risk.n)}
+        cells |= {"rate": percent(each.risk.rate), "ratio": ratio_mark(row), "excess": signed(each.risk.excess, 0)}
+        rows.append(Row(rules_of(each), cells))
+    columns = (
+        Column("name", "Slice", "36%"),
+        Column("n", "n", "3.4rem", number=True),
+        Column("rate", "wrong", "4.7rem", number=True, soft=True),
+        Column("ratio", "risk ratio", axis=log_axis(told)),
+        Column("excess", "excess", "4rem", number=True),
+    )
+    return Marks("Slices that go wrong more often", columns, tuple(rows), height=1.8)
+
+
+def sliced_table(shown: Sliced) -> pd.DataFrame:
+    """All numbers."""
+    return pd.DataFrame(
+        [
+            {"rules": rules_of(each), "n": each.risk.n, "wrong": each.risk.wrong, "rate": each.risk.rate}
+            | {"excess": each.risk.excess, "ratio": each.risk.ratio, "low": each.interval[0], "high": each.interval[1]}
+            | {"p_holm": each.p_holm}
+            for each in shown.found.slices
+        ]
+    )
+
+
+def _draw_slices(shown: Sliced, look: Look) -> Component:
+    return component(sliced_marks(shown), look, picked=shown.picked, picks=True)
+
+
+SLICED: Figure[Sliced] = Figure(
+    "error-slices",
+    "errors",
+    "Slices found",
+    lambda source: sliced(analysis(source)),
+    _draw_slices,
+    note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
+    reading=lambda shown: (
+        "Each survives the correction for all that were tried; a pair is worse than either of its parts."
+        if shown.found.slices
+        else "No property, and no pair of two, goes wrong more often than chance allows for so many tried."
+    ),
+    how="Every tag, class and value of a column that 30 sentences have, and every pair of two, is tested against all "
+    "others by the score test of the risk ratio; p after Holm over all of them. Of slices that share four fifths of "
+    "their sentences the one with more excess errors stands.",
+    tables=lambda shown: {"Slices": sliced_table(shown)},
+)
+
+
+MOST = 4
+WORTH = 1.0
+"""Excess errors below which nothing is advised."""
+
+
+class Step(NamedTuple):
+    """One of them."""
+
+    advice: str
+    evidence: str
+    rules: tuple[str, ...]
+    """That select the sentences it is about."""
+
+
+ADVICE: dict[str, str] = {
+    "negation": "Add training sentences that deny: pairs with and without the negation",
+    "contrast": "Add training sentences whose second half decides",
+    "question": "Add questions to the training sentences, or say what a question is to be labelled",
+    "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
+    "truncated": "Let the model read longer texts (text.max_length)",
+    "lexicon disagrees": "Read these for irony, trade words and doubtful labels",
+    "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
+    "seeds disagree": "Let several seeds answer together: chance decides these",
+    "near duplicate": "Look at the labels of the near duplicates in training",
+}
+"""By tag, where its errors survive correction."""
+
+
+def next_steps(shown: Analysis, tags: Gathered, slices: Sliced) -> list[Step]:
+    """The steps that the numbers bear out, most excess errors first; empty where none does."""
+    found = [*_of_tags(tags), *_of_slices(slices)]
+    sure = shown.known.there.get("sure and wrong")
+    if sure is not None and sure.any():
+        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
+        found.append(
+            Step("Read the surest errors first: doubtful labels stand among them", evidence, ("tag=sure and wrong",))
+        )
+    return found[:MOST]
+
+
+def _of_tags(tags: Gathered) -> Iterator[Step]:
+    for row in tags.rows:
+        name = row["tag"].removeprefix("tag=")
+        if name in BY_DEFINITION | CONSEQUENCES or not row["differs"] or (row["excess"] or 0.0) < WORTH:
+            continue
+        rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
+        evidence = f"{percent(row['rate'])} of {count(row['n'])} are wrong, {percent(rest)} of the others"
+        if name.startswith(WITH):
+            usual = f"See on Compare what {name.removeprefix(WITH)} knows here, and whether both can answer together"
+        else:
+            usual = f"Read the errors with {name_of(row['tag'])}, and add training sentences like them"
+        yield Step(ADVICE.get(name, usual), f"{name_of(row['tag'])}: {evidence}", ("wrong", row["tag"]))
+
+
+def _of_slices(slices: Sliced) -> Iterator[Step]:
+    for each in slices.found.slices:
+        if len(each.clauses) > 1:
+            risk, name = each.risk, " and ".join(map(name_of, map(str, each.clauses)))
+            evidence = f"{percent(risk.rate)} of {count(risk.n)} are wrong, {percent(risk.rest_rate)} of the others"
+            rules = ("wrong", *map(str, each.clauses))
+            yield Step(
+                "Read this slice: its two properties together are worse than either", f"{name}: {evidence}", rules
+            )

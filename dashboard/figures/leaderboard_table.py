@@ -1,4 +1,4 @@
-"""The models of a data set as a table of marks."""
+"""The models of a data set as a table with intervals, and the course of their λ as a line the size of a word."""
 
 from __future__ import annotations
 
@@ -8,12 +8,51 @@ from core.numbers import NARROW, shorten
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
 from core.runs.seeds import seed_and_fold
-from dashboard.figures.boards import YARDSTICK, Board, Entry, reached
 from dashboard.figures.curves import Curves
-from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
+from dashboard.figures.drawing import Node
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
+from dashboard.figures.leaderboard import YARDSTICK, Board, Entry, reached
 from dashboard.figures.numbers import duration, number, plus_minus
-from dashboard.figures.sparkline import largest_change, sparkline
-from dashboard.figures.theme import Tokens
+from dashboard.figures.theme import Tokens, layer_colour
+
+WIDTH, SPARK, PAD = 68, 28, 4
+"""Width, height and inner margin of a line, in pixels."""
+
+
+def largest_change(series: Sequence[Sequence[float]]) -> float:
+    """Return how far a line moves from its start, at most; 0 where none does."""
+    return max((abs(value - line[0]) for line in series for value in line), default=0.0)
+
+
+def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
+    """Draw each line from its own start, or return None where nothing moves.
+
+    Args:
+        series: lines of values.
+        layers: one for each line; it chooses the colour.
+        tokens: colours of the page.
+        top: change that reaches the edge; pictures that are compared share it.
+    """
+    if not largest_change(series):
+        return None
+    count = max(layers) + 1
+    rest = {
+        "x": str(PAD),
+        "y": "13.5",
+        "width": str(WIDTH - 2 * PAD),
+        "height": "1",
+        "fill": tokens.grid,
+    }
+    parts: list[Node] = [["rect", rest]]
+    for line, layer in zip(series, layers, strict=True):
+        step = (WIDTH - 2 * PAD) / max(len(line) - 1, 1)
+        points = " ".join(
+            f"{PAD + i * step:.1f},{SPARK / 2 - 11 * (value - line[0]) / top:.1f}" for i, value in enumerate(line)
+        )
+        colour = layer_colour(tokens, layer, count)
+        parts.append(["polyline", {"points": points, "fill": "none", "stroke": colour, "stroke-width": "2.2"}])
+    return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
+
 
 STATUS = {"done": "not on test"}
 """What stands in place of a number; else the status itself."""

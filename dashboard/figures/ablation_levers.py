@@ -16,7 +16,8 @@ import pandas as pd
 from core.numbers import signed
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
-from dashboard.figures import sliders
+from dashboard.figures import ablation
+from dashboard.figures.ablation import MEAN, SILENT, WAYS, ZERO, Levers, levers
 from dashboard.figures.attention import coefficient_names
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -24,7 +25,6 @@ from dashboard.figures.heads import LAYER
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.pushed import full_colour
 from dashboard.figures.sentence import difference
-from dashboard.figures.silencing import MEAN, SILENT, WAYS, ZERO, Levers, levers
 from dashboard.figures.theme import Look, Tokens, readable
 from dashboard.figures.words import STEPS, TOWARDS, sides
 
@@ -103,8 +103,8 @@ def _draw(shown: Levers, look: Look) -> Component:
     data = {
         "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
         "alone": [
-            *([sliders.of_factor(shown)] if shown.curves else []),
-            *([sliders.of_strength(shown)] if shown.allowed.lexical == "add" else []),
+            *([ablation.of_factor(shown)] if shown.curves else []),
+            *([ablation.of_strength(shown)] if shown.allowed.lexical == "add" else []),
         ],
         "layer": shown.layer + 1,
         "changed": shown.edits.words(),
@@ -186,7 +186,7 @@ def _lexicon(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
 
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits, parts = shown.allowed, shown.edits, shown.parts.parts
-    above = [sliders.of_lambda(shown, at, component) for component in range(1, can.components)]
+    above = [ablation.of_lambda(shown, at, component) for component in range(1, can.components)]
     yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
     whole = list(_heads(shown, paint, at))
     for head in range(can.heads):
@@ -235,7 +235,7 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
             rows.append(
-                {"label": "gate", "gates": [sliders.of_gate(shown, *each) for each in zip(tokens, words, strict=True)]}
+                {"label": "gate", "gates": [ablation.of_gate(shown, *each) for each in zip(tokens, words, strict=True)]}
             )
     short = [clipped(word, LONG) for word in words]
     press = "press for the mean" if shown.mean else "press to close it"

@@ -1,27 +1,97 @@
-"""How a split differs from training: in numbers, and in the words and phrases that more texts of one side have."""
+"""What may be wrong with the data: likely label errors, and how a split differs from training."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from core.exceptions import NotAvailable
+from core.failures.doubted import doubted_rows
 from core.numbers import signed
-from dashboard.figures.drawing import Column as OfTable
+from dashboard.figures.drawing import Column as TableColumn
 from dashboard.figures.drawing import Component, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, axis
-from dashboard.figures.marks_drawing import component
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
-if TYPE_CHECKING:
-    import pandas as pd
+LABELS_SHOWN = 200
+"""Rows of the table; its CSV has all."""
+COLUMNS = {
+    "text": TableColumn("Sentence", width=520),
+    "truth": TableColumn("Is", width=95),
+    "likelier": TableColumn("Likelier", "The label that the models find likelier", width=95),
+    "p_truth": TableColumn(
+        "P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
+    ),
+    "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),
+    "split": TableColumn("Split", width=90),
+}
 
-SHOWN = 12
+
+@dataclass(frozen=True)
+class Doubted:
+    """What was found of a run."""
+
+    found: Mapping[str, Any]
+    """As `core.failures.label_errors.label_errors` gives it."""
+
+    @property
+    def said(self) -> str:
+        """How many are likely wrong, by split."""
+        each = zip(self.found["likely"].items(), self.found["n"].values(), strict=True)
+        return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
+
+
+def doubted(source: Source) -> Doubted:
+    """What was found; raises `NotAvailable` where nobody has looked."""
+    found = source.reader.doubted(source.record, source.split)
+    if found is None:
+        how = f"`sentiscope errors {source.record.run} --label-errors` does it"
+        raise NotAvailable(f"nobody has looked for doubtful labels yet; {how}")
+    return Doubted(found)
+
+
+def conflicts_table(shown: Doubted) -> pd.DataFrame:
+    """Texts that stand in the data with several labels."""
+    said = [
+        {"text": each["text"], "labels": ", ".join(f"{name} {number}" for name, number in each["labels"].items())}
+        for each in shown.found["conflicts"]
+    ]
+    return pd.DataFrame(said, columns=["text", "labels"])
+
+
+def _draw(shown: Doubted, look: Look) -> Table:
+    rows = doubted_rows(dict(shown.found)).reindex(columns=list(COLUMNS)).head(LABELS_SHOWN)
+    return Table(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
+
+
+DOUBTED: Figure[Doubted] = Figure(
+    "label-errors",
+    "errors",
+    "Likely label errors",
+    doubted,
+    _draw,
+    note=lambda shown: shown.said,
+    reading=lambda shown: (
+        f"{shown.found['left_out']}."
+        if shown.found["left_out"]
+        else "The most doubtful first. A doubt is no verdict: read them, and correct the data, not the list."
+    ),
+    how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are judged by TF-IDF that was fitted on "
+    "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
+    "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
+    tables=lambda shown: {"Label errors": doubted_rows(dict(shown.found)), "Two labels": conflicts_table(shown)},
+)
+
+
+WORDS_SHOWN = 12
 """Words of either side; the CSV has all that are listed."""
 
 
@@ -65,8 +135,6 @@ def _chance(p: float) -> str:
 
 def shift_rows(shown: Shifted) -> pd.DataFrame:
     """A row for each measure: AUC, words of a text, unknown words, the share of each class."""
-    import pandas as pd
-
     found, rows = shown.found, []
     if auc := found["auc"]:
         low, high = auc["interval"]
@@ -83,15 +151,11 @@ def shift_rows(shown: Shifted) -> pd.DataFrame:
 
 def words_table(shown: Shifted) -> pd.DataFrame:
     """All words and phrases that are listed."""
-    import pandas as pd
-
     columns = ["words", "split", "training", "log_odds", "low", "high", "p_holm"]
     return pd.DataFrame(shown.found["words"], columns=columns)
 
 
 def _draw_numbers(shown: Shifted, look: Look) -> Table:
-    import pandas as pd
-
     rows = []
     for each in shift_rows(shown).to_dict("records"):
         one = math.isnan(each["training"])  # AUC is of both at once
@@ -108,7 +172,7 @@ def _draw_numbers(shown: Shifted, look: Look) -> Table:
         )
     names = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"]
     table = pd.DataFrame(rows, columns=["Measure", *names])
-    return Table(table, dict.fromkeys(names, OfTable(alignment="right")), narrow=True)
+    return Table(table, dict.fromkeys(names, TableColumn(alignment="right")), narrow=True)
 
 
 def words_marks(shown: Shifted) -> Marks:
@@ -116,7 +180,7 @@ def words_marks(shown: Shifted) -> Marks:
     rows, marks = [], []
     found = shown.found["words"]
     for more in (True, False):
-        for place, each in enumerate([each for each in found if (each["log_odds"] > 0) is more][:SHOWN]):
+        for place, each in enumerate([each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN]):
             ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
             said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {_chance(each['p_holm'])}"
             marks.append(Mark(each["log_odds"], each["low"], each["high"], said=said))

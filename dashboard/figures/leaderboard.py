@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from core.runs.seeds import Model, folded
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import number, signed
-from dashboard.figures.offer import CORPUS
+from dashboard.figures.results import CORPUS
 
 YARDSTICK = "tfidf-logreg"
 """The preset that is the yardstick."""

@@ -1,18 +1,60 @@
-"""The table of marks as a drawing: one for pages and for exported files."""
+"""Draw a table with intervals: one drawing for pages and for exported files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from dashboard.figures import nodes
-from dashboard.figures.drawing import Component, asset
-from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
-from dashboard.figures.marks_ties import Line, Ties, ties
-from dashboard.figures.nodes import Node, element
+from dashboard.figures.drawing import Component, Node, asset, element, write_node
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
 from dashboard.figures.numbers import number
 from dashboard.figures.theme import Look
+
+
+@dataclass(frozen=True)
+class Line:
+    """A piece of an upright line: what one row shows of it."""
+
+    lane: int
+    """From the left, 0-based."""
+    part: str
+    """start · on · end · past: a row between them that does not belong to the group."""
+
+
+@dataclass(frozen=True)
+class Ties:
+    """The pieces of each row and of what it unfolds to, and how many lanes there are."""
+
+    rows: dict[str, list[Line]] = field(default_factory=dict)
+    below: dict[str, list[Line]] = field(default_factory=dict)
+    lanes: int = 0
+
+
+def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
+    """Each group as a line from its first row to its last; lines that do not meet share a lane.
+
+    Args:
+        rows: Every row, in order.
+        groups: The rows of each group; a group of one joins nothing.
+    """
+    place = {row: index for index, row in enumerate(rows)}
+    found = Ties({row: [] for row in rows}, {row: [] for row in rows})
+    members = [sorted(place[row] for row in group) for group in groups]
+    ends: list[int] = []
+    for group in sorted(each for each in members if len(each) > 1):
+        first, last = group[0], group[-1]
+        lane = next((lane for lane, end in enumerate(ends) if end < first), len(ends))
+        ends[lane : lane + 1] = [last]
+        inside = set(group)
+        for row in range(first, last + 1):
+            part = {first: "start", last: "end"}.get(row, "on" if row in inside else "past")
+            found.rows[rows[row]].append(Line(lane, part))
+            if row < last:
+                both = row in inside and row + 1 in inside
+                found.below[rows[row]].append(Line(lane, "on" if both else "past"))
+    return Ties(found.rows, found.below, len(ends))
+
 
 TAIL = 7
 """Letters at the end of a name that stay when it is too long for its column: names of runs differ there."""
@@ -29,7 +71,7 @@ def html(table: Marks, look: Look) -> str:
 
 def _written(node: Node, look: Look) -> str:
     colours = "".join(f"{name}:{value};" for name, value in _colours(look).items())
-    return f"<style>{asset('marks.css')}</style>" + nodes.html(element("div", node, class_="marks", style=colours))
+    return f"<style>{asset('marks.css')}</style>" + write_node(element("div", node, class_="marks", style=colours))
 
 
 def _colours(look: Look) -> dict[str, str]:

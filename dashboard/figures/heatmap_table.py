@@ -1,4 +1,4 @@
-"""A table of coloured numbers, one of our components: names on both sides, each cell with its words for the pointer."""
+"""A table of coloured numbers: names on both sides, each cell with its words for the pointer."""
 
 from __future__ import annotations
 
