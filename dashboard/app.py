@@ -16,7 +16,8 @@ if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from core.exceptions import SentiscopeError
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import adopt_once, freeze_once
 from dashboard.widgets.messages import stopped
 from dashboard.widgets.of_texts import refused
 from dashboard.widgets.runs import chosen_record, run_picker
@@ -54,7 +55,7 @@ pages = [
 ]
 page = st.navigation(pages, expanded=True)
 try:
-    data.adopt_once()
+    adopt_once()
     with st.sidebar:
         one_step_back()
         run_picker()
@@ -66,6 +67,6 @@ try:
         selection_bar(record, {file: title for file, title, _ in PAGES})
     if not refused(record, state.draft(state.HERE, ""), {file: title for file, title, _ in PAGES}):
         page.run()
-    data.freeze_once()
+    freeze_once()
 except SentiscopeError as error:
     stopped(error)

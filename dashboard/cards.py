@@ -22,7 +22,7 @@ from core.runs.budget import Counts, vocabulary_settings
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from dashboard import access
-from dashboard.data import held_dataset, tokenizer
+from dashboard.data import data as reader
 
 if TYPE_CHECKING:
     from core.config import RunConfig
@@ -59,14 +59,14 @@ def quick(data: Dataset) -> bool:
 
 def counts(config: RunConfig) -> Counts | None:
     """Return the counts of a run's data; None where this server does not hold them in memory."""
-    held = held_dataset(replace(config.data, limit=0, examples=""))
+    held = reader.held_dataset(replace(config.data, limit=0, examples=""))
     if held is None:
         return None
     found = Counts(len(held.splits["train"]), len(held.classes))
     if not quick(held) or config.text.tokenizer_fit == "all" or config.model.backbone or config.training.start:
         return found
     try:
-        fitted = tokenizer(held, vocabulary_settings(config.text))
+        fitted = reader.tokenizer(held, vocabulary_settings(config.text))
     except SentiscopeError:  # a training with these settings says why
         return found
     return replace(found, vocabulary=fitted.size, longest=fitted.max_length)

@@ -20,10 +20,10 @@ from core.interpret.edits import UNCHANGED, Edits
 from core.runs.store import RunStore
 from dashboard.figures.drawing import Drawing, fragment, titled
 from dashboard.figures.figure import Figure
-from dashboard.figures.files import Files
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import EDIT, Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 THEMES = ("light", "dark")
 PLOTLY = "plotly.min.js"
@@ -174,7 +174,7 @@ def _source(
     choices = dict(options)
     edits = _edits(store, runs[0], text, str(choices.pop(EDIT, "")))
     record, *others = [store.read(run) for run in dict.fromkeys(runs)]
-    return Source(record, Files(store), others=others, split=split, text=text, edits=edits, choices=choices)
+    return Source(record, Reader(store), others=others, split=split, text=text, edits=edits, choices=choices)
 
 
 def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:

@@ -19,7 +19,8 @@ from core.failures.order import ordered
 from core.failures.selection import Selected, Selection, in_words, parse
 from core.failures.slices import find_slice
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 
 if TYPE_CHECKING:
     from core.failures.table import Table

@@ -1,171 +1,142 @@
-"""What pages ask for, and what figures read through: what the core knows, kept for as long as its files stay the same.
+"""The one reader of all pages: what was read is kept for all visitors in Streamlit's caches."""
 
-Each topic is a file; together they are one `Reader`, as `dashboard.figures.files` is without a memory. What is kept is
-known by run or data set, version and options, never by a frame.
-"""
+from __future__ import annotations
 
-from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
-from dashboard.data.datasets import (
-    dataset,
-    differences,
-    held_dataset,
-    inspect_path,
-    inspect_upload,
-    offered,
-    removed_rows,
-    split_differences,
-    tokenizer,
-)
-from dashboard.data.drawings import drawn
-from dashboard.data.embeddings import (
-    embedded_splits,
-    found_groups,
-    layer_files,
-    layers,
-    map_files,
-    place,
-    points,
-    projection,
-    space,
-    vector,
-)
-from dashboard.data.examples import answers, examples
-from dashboard.data.failures import (
-    analysis,
-    chosen_group,
-    coded,
-    codes,
-    common,
-    details,
-    doubted,
-    find_tags,
-    kept_slices,
-    known,
-    legible,
-    models_beside,
-    selected,
-    shifted,
-    sliced,
-    slices,
-    slices_version,
-    table,
-    unsure,
-    whole,
-    written,
-)
-from dashboard.data.histories import curves, lambda_heads, learned_numbers
-from dashboard.data.inside import (
-    belief,
-    flips,
-    lambdas,
-    own_belief,
-    parts,
-    passages,
-    patches,
-    pushed,
-    reach,
-    sentence,
-    steps,
-)
-from dashboard.data.overview import boards, efficiency, models_table, sweep_table, test_rows, test_ties, ties
-from dashboard.data.stored import (
-    adopt_once,
-    evaluated_splits,
-    freeze_once,
-    has_checkpoint,
-    lacks_texts,
-    runs,
-    runs_with_weights,
-    store,
-    weights_fingerprint,
-)
-from dashboard.data.tagged import tagged, tags
-from dashboard.data.waiting import Asking, Wanted, asking, methods
+import contextlib
+import gc
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-__all__ = [
-    "Asking",
-    "Wanted",
-    "adopt_once",
-    "analysis",
-    "answers",
-    "asking",
-    "behaviour",
-    "belief",
-    "boards",
-    "chosen_group",
-    "coded",
-    "codes",
-    "common",
-    "compared",
-    "curves",
-    "dataset",
-    "details",
-    "differences",
-    "doubted",
-    "drawn",
-    "efficiency",
-    "embedded_splits",
-    "evaluated_splits",
-    "examples",
-    "find_tags",
-    "flips",
-    "found_groups",
-    "freeze_once",
-    "has_checkpoint",
-    "held_dataset",
-    "inspect_path",
-    "inspect_upload",
-    "judged",
-    "kept_slices",
-    "known",
-    "lacks_texts",
-    "lambda_heads",
-    "lambdas",
-    "layer_files",
-    "layers",
-    "learned_numbers",
-    "legible",
-    "map_files",
-    "methods",
-    "models_beside",
-    "models_table",
-    "offered",
-    "own_belief",
-    "parts",
-    "passages",
-    "patches",
-    "place",
-    "points",
-    "projection",
-    "pushed",
-    "reach",
-    "removed_rows",
-    "report",
-    "runs",
-    "runs_with_weights",
-    "selected",
-    "sentence",
-    "shifted",
-    "sides",
-    "sliced",
-    "slices",
-    "slices_version",
-    "space",
-    "split_differences",
-    "steps",
-    "store",
-    "suite",
-    "sweep_table",
-    "table",
-    "tagged",
-    "tags",
-    "test_rows",
-    "test_ties",
-    "ties",
-    "tokenizer",
-    "unsure",
-    "vector",
-    "weights_fingerprint",
-    "whole",
-    "written",
-]
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.exceptions import NotAvailable, SentiscopeError
+from core.models.provides import provides
+from core.runs import jobs
+from core.runs.record import HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
+from dashboard.figures.drawing import Drawing, Kept
+from dashboard.figures.figure import Figure, Shape
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look
+from dashboard.reader import Reader
+from dashboard.reader.memo import Keeping, Key, Memo, kept
+
+if TYPE_CHECKING:
+    from dashboard.figures.analysis import Analysis, Known
+    from dashboard.figures.errors import Detail
+
+Found = TypeVar("Found")
+Cache = Callable[[str, Callable[[], Any]], Any]
+log = logging.getLogger(__name__)
+
+
+class StreamlitMemo(Memo):
+    """Keeps each reading in a cache of its own, under a digest: typed text never becomes part of a key as it is."""
+
+    shared = True
+
+    def __init__(self) -> None:
+        self.caches: dict[str, Cache] = {}
+        """By the names of readings."""
+
+    def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
+        """Return the result that is kept under a key, or read it now."""
+        digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
+        cache = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
+        return cast(Found, cache(digest, read))
+
+
+def _cache(how: Keeping) -> Cache:
+    def recall(key: str, _read: Callable[[], Any]) -> Any:
+        return _read()
+
+    recall.__qualname__ = how.name  # Streamlit tells caches apart by it
+    keep = st.cache_data if how.copied else st.cache_resource
+    cached: Cache = keep(max_entries=how.entries, ttl=how.seconds, show_spinner=how.spinner or False)(recall)
+    return cached
+
+
+class PageReader(Reader):
+    """Reads for pages also what takes a page: drawn figures, details of rows, tags that a thread finds."""
+
+    def _drawn_version(self, figure: Figure[Any], source: Source, look: Look) -> Key:
+        files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
+        versions = [self.version(record.run, source.split, *files) for record in runs]
+        return figure.name, versions, source.text, source.edits, figure.chosen(source), look
+
+    @kept(256, _drawn_version)
+    def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
+        """Return the shape of a figure of one run and its drawing.
+
+        Raises:
+            NotAvailable: this run has nothing of the kind.
+        """
+        shape = figure.shape(source)
+        drawing = figure.draw(shape, look)
+        return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
+
+    def _details_version(self, shown: Analysis, keys: Sequence[str]) -> Key:
+        about = self.split_version(shown.table.record, shown.table.split, WEIGHTS)
+        return *about, shown.known.whole, tuple(keys)
+
+    @kept(64, _details_version)
+    def details(self, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+        """Return details of rows: the words with their pushes, and the nearest training texts.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from dashboard.figures.errors import read_details
+
+        run = shown.table.record.run
+        return read_details(self.loaded(run) if self.has_weights(run) else None, shown, keys)
+
+    def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
+        """Begin to find the tags of a split, if nobody has, wait so many seconds and return whether they are there.
+
+        Raises:
+            SentiscopeError: why they cannot be found; it is tried again when somebody asks again.
+        """
+        known = self.known(record, split)
+        if not known.whole:
+            known.finding.ask(lambda tell: self._find_tags(known), patience)
+        return known.whole
+
+    def _find_tags(self, known: Known) -> Iterator[None]:
+        record = known.table.record
+
+        def prepare() -> None:
+            _ = known.phrases, known.groups
+            pooled = None
+            if self.has_weights(record.run) and "pooled" in provides(record.config.model):
+                pooled = self.loaded(record.run).predict([""]).pooled
+            with contextlib.suppress(NotAvailable):
+                known.nearest.prepare(0 if pooled is None else pooled.shape[1])
+
+        try:
+            known.find(prepare)
+        except SentiscopeError:
+            raise
+        except Exception as error:
+            log.exception("tags of %s, %s, were not found", record.run, known.table.split)
+            raise NotAvailable(f"finding them failed: {error}; the log has more") from error
+        yield
+
+
+data = PageReader(memo=StreamlitMemo())
+"""The reader of all pages and visitors."""
+
+
+@st.cache_resource
+def freeze_once() -> None:
+    """Put everything imported so far out of the garbage collector's sight: full collections get short."""
+    gc.collect()
+    gc.freeze()
+
+
+@st.cache_resource
+def adopt_once() -> None:
+    """Find runs that wait or died again after a restart of the server."""
+    jobs.adopt(data.store())

@@ -23,6 +23,7 @@ from core.failures.rules import Clause
 from core.failures.selection import Selected, in_words, parse, select
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
+from core.interpret.watched import Watched
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
@@ -38,6 +39,8 @@ class Known:
         self.table, self.tagged, self.nearest = table, tagged, nearest
         self.whole = False
         """Whether all tags have been found, so that asking for them takes no time."""
+        self.finding: Watched[None] = Watched()
+        """The thread that finds them, where nobody waits."""
         self._once: dict[str, Any] = {}
         self._beside: dict[str, Known] = {}
 

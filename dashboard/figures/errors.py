@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.evaluation.multilabel import NOTHING
+from core.exceptions import NotAvailable
 from core.failures.names import SEPARATOR, has_name, known_as
 from core.failures.nearest import Neighbour
 from core.failures.order import ORDERS
@@ -28,6 +29,7 @@ from dashboard.figures.words import STEPS, positive, sides
 if TYPE_CHECKING:
     from core.failures.coded import Code, Coded
     from core.interpret.several import Pushed
+    from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
 SENT = 300
@@ -130,6 +132,38 @@ def targets(shown: Analysis, places: Sequence[int]) -> list[str]:
     said: list[str] = frame["said"].tolist()
     wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
     return [target(record, said[at], *(each[at] for each in wrong)) for at in places]
+
+
+def read_details(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+    """Return details of rows by their keys: the pushes of the words, and the nearest training texts.
+
+    Args:
+        loaded: the model; None: the run has no weights.
+        shown: the rows among which these are.
+        keys: theirs; any others are left out.
+    """
+    from core.interpret import several  # torch
+
+    place = {key: at for at, key in enumerate(shown.table.frame["key"].tolist())}
+    at = {key: place[key] for key in keys if key in place}
+    places = list(at.values())
+    texts = [shown.table.texts[each] for each in places]
+    words: Sequence[Pushed | None] = [None] * len(places)
+    if loaded is not None:
+        words = several.pushed(loaded.reader(), texts, targets(shown, places))
+    if not shown.known.whole:
+        return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
+    space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
+    try:
+        near = shown.known.nearest.of(places, NEAREST, space)
+        same = shown.known.tagged.training.same(texts)
+    except NotAvailable as error:
+        lone = f"No nearest training sentences: {error}."
+        return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
+    of = shown.known.tagged.training
+    among = f"of {count(len(of.rows))} drawn from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""
+    found = zip(words, near, same, strict=True)
+    return {key: Detail(*each, among=among) for key, each in zip(at, found, strict=True)}
 
 
 def _draw(reading: Reading, look: Look) -> Component:

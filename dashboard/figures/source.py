@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
@@ -14,34 +13,10 @@ from core.runs.record import RunRecord
 from core.text.direction import quoted
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from core.behaviour.judge import Judged
-    from core.evaluation.projection import Projection, ProjectionConfig
-    from core.failures.common import Common
-    from core.failures.found_groups import FoundGroups
-    from core.failures.slices import Slice
-    from core.failures.table import Table
-    from core.interpret.belief import Own
-    from core.interpret.believed import Belief
-    from core.interpret.distance import Reach
-    from core.interpret.explain import Methods
-    from core.interpret.lambdas import LambdaCurves
-    from core.interpret.parts import Parts
-    from core.interpret.patch import Patches
     from core.interpret.sentence import SentenceView
-    from core.interpret.stages import Steps
-    from core.interpret.templates import Step
-    from core.runs.efficiency import Efficiency
-    from core.runs.layers import Layers
-    from core.runs.projections import MapFiles, Space
     from core.runs.sides import Sides
-    from core.runs.tagged import Tagged
-    from dashboard.figures.analysis import Analysis
-    from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
-    from dashboard.figures.pushed import Pushed
+    from dashboard.reader import Reader
 
 Found = TypeVar("Found")
 LONGEST = 80
@@ -121,11 +96,8 @@ class Option:
         return number
 
     def kept_by(self, source: Source) -> str:
-        """What a cache knows the choice by; what a person typed never as it is."""
-        value = source.chosen(self)
-        if isinstance(self.values(source), Free):
-            value = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.name}={value}{'' if self.version is None else self.version(source)}"
+        """Return what the choice is kept by."""
+        return f"{self.name}={source.chosen(self)}{'' if self.version is None else self.version(source)}"
 
     def told(self, source: Source) -> str:
         """The chosen value in words."""
@@ -137,146 +109,6 @@ class Option:
         if value == self.first(source):
             return ""
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
-
-
-class Reader(Protocol):
-    """Where a source reads: `Files` reads each time, the dashboard's `data` keeps what was read."""
-
-    def runs(self) -> list[RunRecord]:
-        """All runs, newest first."""
-
-    def curves(self, record: RunRecord) -> tuple[Curves, int]:
-        """What a training run has logged, and how many damaged lines were left out."""
-
-    def learned_numbers(self, record: RunRecord) -> dict[str, list[NumberLine]]:
-        """The course of every learned number but lambda."""
-
-    def lambda_heads(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
-        """The lambda of each head over training, where heads have their own."""
-
-    def evaluated_splits(self, run: str) -> list[str]:
-        """Splits with predictions, in the order train, validation, test, others."""
-
-    def report(self, record: RunRecord, split: str) -> Report:
-        """What a run says of a split."""
-
-    def points(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """What is known of each text of a split."""
-
-    def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """What a run said of the words of a split, columns as in `core.runs.tagged`."""
-
-    def tagged(self, record: RunRecord, text: str) -> Tagged:
-        """What a run says of each word of a text."""
-
-    def analysis(
-        self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
-    ) -> Analysis:
-        """The rows of a split that a selection has, with the codes that an author may see; None: with all."""
-
-    def common(self, shown: Analysis) -> Common:
-        """The training sentences that are nearest to selected ones in the space of the head.
-
-        Raises:
-            NotAvailable: the training texts are not here.
-            RunDamaged: the embeddings or the model cannot be read.
-        """
-
-    def kept_slices(self, record: RunRecord) -> list[Slice]:
-        """The saved slices of its data."""
-
-    def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
-        """What they come to on a split; those of codes, of the codes that an author may see, None: of all."""
-
-    def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
-        """What all sentences of a split come to, as if they were a slice."""
-
-    def slices_version(self, record: RunRecord) -> str:
-        """A text that changes when one of them does, or a code that one asks for."""
-
-    def sliced(self, sides: Sides, author: str | None = None) -> Sides:
-        """The same sides with the rows of each saved slice.
-
-        Raises:
-            InputError: there is none by which they can be compared.
-        """
-
-    def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """The labels that are likely wrong; None: nobody has looked."""
-
-    def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """How a split differs from training; None: nobody has looked."""
-
-    def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Where a map is kept, or will be."""
-
-    def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
-        """PCA; any other map if it has been computed."""
-
-    def space(self, record: RunRecord, files: MapFiles) -> Space:
-        """The vectors that a map is made from; `NotAvailable` where the layers have not been read."""
-
-    def vector(self, record: RunRecord, files: MapFiles, text: str) -> np.ndarray:
-        """(d,) of a typed text in that space."""
-
-    def layers(self, record: RunRecord, split: str) -> Layers | None:
-        """How the classes lie at each stage of a model; None: nobody has read them; `NotAvailable`: it has none."""
-
-    def table(self, record: RunRecord, split: str) -> Table:
-        """The predictions of a split."""
-
-    def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
-        """The groups of a split in embedding space, and the table of which they are rows."""
-
-    def behaviour(self, record: RunRecord) -> Judged:
-        """What a run says to the suite that comes with Sentiscope; `NotAvailable` where it cannot be asked."""
-
-    def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
-        """One text with its inside."""
-
-    def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
-        """What each word of a text does to the log-odds of a class, as the run was trained or with changes."""
-
-    def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
-        """What each word does to them by these methods, as far as the model can be explained so."""
-
-    def patches(self, run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
-        """What the inside of a donor in the text does to them, one place at a time."""
-
-    def parts(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Parts:
-        """What each part of the model does to them, as the run was trained or besides changes."""
-
-    def belief(self, record: RunRecord) -> Belief | None:
-        """How far the explanations of a run can be believed; None: it was not measured."""
-
-    def own_belief(self, run: str, text: str) -> tuple[Own, ...]:
-        """What one text says of that, by method, as the run was trained."""
-
-    def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
-        """What a run says of a template with more and more words put in."""
-
-    def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
-        """What each λ does to them, all else as trained or as changed."""
-
-    def steps(
-        self,
-        run: str,
-        text: str,
-        layer: int | None,
-        head: int | None,
-        component: int | None,
-        edits: Edits = UNCHANGED,
-    ) -> Steps:
-        """The forward pass of a text as stages; layer and head from 1, component from 0."""
-
-    def sides(self, runs: Sequence[str], split: str) -> Sides:
-        """Several runs with what they say of the rows of a split that all have."""
-
-    def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
-        """Every pair of them by a metric, as `core.runs.comparison.compare` gives it."""
-
-    def efficiency(self, record: RunRecord) -> Efficiency:
-        """What a run costs, as far as that is known on this machine."""
 
 
 EDIT = "edit"
@@ -298,7 +130,7 @@ class Source:
         choices: Mapping[str, Any] | None = None,
         author: str | None = None,
     ) -> None:
-        """One run, seen in one way.
+        """Set up what figures of one run are drawn from.
 
         Args:
             record: Of a run that is not damaged.
@@ -328,23 +160,19 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """What is changed inside the model when it reads the text."""
+        """Return what is changed inside the model when it reads the text."""
         self.used.add(EDIT)
         return self._edits
 
     def chosen(self, option: Option) -> str | float:
-        """The value of an option.
-
-        Raises:
-            InputError: it is none that this run has.
-        """
+        """Return the value of an option; InputError: it is none that this run has."""
         if option.name not in self.choices:
             return option.first(self)
         self.used.add(option.name)
         return option.read(self, self.choices[option.name])
 
     def with_choices(self, **choices: Any) -> Source:
-        """The same with other choices."""
+        """Return the same with other choices."""
         chosen = {**self.choices, **choices}
         kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self._edits}
         other = Source(self.record, self.reader, **kept, choices=chosen, author=self.author)
@@ -352,7 +180,7 @@ class Source:
         return other
 
     def once(self, read: Callable[[Source], Found]) -> Found:
-        """What `read` finds here; several figures that need it share it."""
+        """Return what `read` finds here; several figures that need it share it."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -360,34 +188,21 @@ class Source:
 
     @cached_property
     def sides(self) -> Sides:
-        """The run and those that it is compared with, on the same rows.
-
-        Raises:
-            NotAvailable: there are no others.
-            InputError: they have other rows or classes.
-        """
+        """Return the run and those that it is compared with, on the same rows; NotAvailable: there are no others."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)
 
     @cached_property
     def report(self) -> Report:
-        """What the run says of the split.
-
-        Raises:
-            NotAvailable: no split has been evaluated.
-        """
+        """Return the answers of the run to the split; NotAvailable: no split has been evaluated."""
         if not self.split:
             raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
         return self.reader.report(self.record, self.split)
 
     @cached_property
     def view(self) -> SentenceView:
-        """The text as the model reads it.
-
-        Raises:
-            NotAvailable: there is no text.
-        """
+        """Return the text as the model reads it; NotAvailable: there is no text."""
         if not self.text.strip():
             raise NotAvailable("a sentence is needed: --text")
         view = self.reader.sentence(self.record.run, self.text, self.edits)
@@ -397,5 +212,5 @@ class Source:
 
     @property
     def quoted(self) -> str:
-        """The beginning of the text."""
+        """Return the beginning of the text."""
         return quoted(self.text, LONGEST)

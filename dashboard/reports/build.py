@@ -23,7 +23,7 @@ from dashboard.reports.about import data_card, run_card, settings
 from dashboard.reports.coded import Session, codes_section, session
 from dashboard.reports.document import Report, whole
 from dashboard.reports.drawn import Collected, figure_part, of_pages
-from dashboard.reports.reading import Reading, tells
+from dashboard.reports.reading import ReportReader, tells
 from dashboard.reports.sections import Section, finding, paragraph, together
 
 OnProgress = Callable[[str, float | None], None]
@@ -107,7 +107,7 @@ def build(
     if codes and len(names) > 1:
         raise InputError("--codes: a coded session is one of one run; name one run")
     records = [store.read(name) for name in names]
-    reading = Reading(store, author, told=all(map(tells, records)))
+    reading = ReportReader(store, author, told=all(map(tells, records)))
     for record in records:
         refuse_tagged(record)
         if not reading.evaluated_splits(record.run):
@@ -131,7 +131,7 @@ class _Parts(ABC):
     kind = ""
 
     def __init__(
-        self, reading: Reading, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
+        self, reading: ReportReader, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
     ) -> None:
         self.reading, self.records, self.codes, self.tell = reading, list(records), codes, tell
         self.source = self.sourced(split)
@@ -173,7 +173,7 @@ class _Parts(ABC):
     def cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
         """The card and the settings of a run."""
         told = replace(record, config=pathless(record.config)) if self.no_paths else record
-        return run_card(told, self.reading.store, name), settings(told)
+        return run_card(told, self.reading.store(), name), settings(told)
 
     @property
     def table(self) -> Table:

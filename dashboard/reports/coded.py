@@ -20,7 +20,7 @@ from core.failures.table import Table
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Node, element
 from dashboard.figures.numbers import count, number
-from dashboard.reports.reading import Reading
+from dashboard.reports.reading import ReportReader
 from dashboard.reports.sections import Section, finding, paragraph, table
 
 UNTOLD = (
@@ -48,7 +48,7 @@ class Session:
     """Whether they are those that somebody has coded, of which no shares are told."""
 
 
-def session(reading: Reading, record: RunRecord, named: str, table: Table) -> Session:
+def session(reading: ReportReader, record: RunRecord, named: str, table: Table) -> Session:
     """The coded session of a name that `sentiscope codes list` gives.
 
     Raises:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.failures.coded import Coded
-from core.failures.codes import Codes, data_of
 from core.failures.nearest import Nearest
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
 from core.runs.answers import Answers
-from core.runs.predictions import read_predictions
-from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.analysis import Analysis, Known, analyse
-from dashboard.figures.files import Files
+from dashboard.reader import Reader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,11 +35,11 @@ NO_TEXTS = "it may tell of the texts, and the run was made to keep none"
 _OURS = ("label", "predicted")
 
 
-class Reading(Files):
-    """A `Reader` for one report."""
+class ReportReader(Reader):
+    """Reads for one report, the rows of a split once."""
 
     def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
-        """Of the runs of a folder.
+        """Read the runs of a folder.
 
         Args:
             store: where they live.
@@ -54,12 +52,12 @@ class Reading(Files):
         self._chosen: dict[tuple[str, str, str, str], Analysis] = {}
 
     def known(self, record: RunRecord, split: str) -> Known:
-        """The rows of a split with their tags."""
+        """Return the rows of a split with their tags."""
         name = record.run, split
         if name not in self._known:
-            table = read_table(self.store, *name)
+            table = read_table(self.store(), *name)
             table = table if self.told else _bare(table)
-            tagged = Tagged(self.store, table)
+            tagged = Tagged(self.store(), table)
             self._known[name] = Known(table, tagged, Nearest(table, tagged.training))
             self._known[name].find()
         return self._known[name]
@@ -67,27 +65,19 @@ class Reading(Files):
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
-        """The rows of a split that a selection has, with all tags, and that of what another run says otherwise."""
+        """Return the rows of a split that a selection has, with all tags, and that of different answers."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.known(record, split).beside(against)
-            self._chosen[name] = analyse(known, select, self.store, self.coded(record))
+            self._chosen[name] = analyse(known, select, self.store(), self.coded(record))
         return self._chosen[name]
 
-    def seen(self, record: RunRecord, author: str | None) -> Coded:
-        """What this report may tell, whoever is named."""
-        return super().seen(record, self._author)
-
-    def codes(self, record: RunRecord) -> Codes:
-        """The codebook of the data of a run."""
-        return Codes(self.store.folder, data_of(record))
-
-    def coded(self, record: RunRecord) -> Coded:
-        """What was said of the rows, as far as whoever asks may see it."""
-        return self.seen(record, self._author)
+    def coded(self, record: RunRecord, author: str | None = None) -> Coded:
+        """Return the annotations of the rows that this report may tell, whoever is named."""
+        return super().coded(record, self._author)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
-        """Several runs with what they say of the rows of a split; put side by side by their texts, told without."""
+        """Return several runs side by side; put together by their texts, told without."""
         found = super().sides(runs, split)
         if self.told:
             return found
@@ -97,14 +87,9 @@ class Reading(Files):
         )
         return replace(found, sides=tuple(bare))
 
-    def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
-        """Every pair of them by a metric."""
-        from core.runs.comparison import compare
-
-        return compare(self.sides(runs, split), metrics=[metric])
-
-    def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
-        found = read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
+    def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """Read the predictions of a split, without texts and own columns where these are not told."""
+        found = super().read_predictions(record, split)
         if self.told:
             return found
         ours = [name for name in found if name in _OURS or str(name).startswith((LABEL, PROBABILITY))]

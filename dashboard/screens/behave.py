@@ -13,7 +13,8 @@ from core.behaviour.polarity import NONE
 from core.behaviour.suite import POLARITIES, Suite
 from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.behavioral_tests import RATES, Behaved, consistent, failing, finding, rates_marks
 from dashboard.figures.numbers import count
 from dashboard.screens.behave_examples import class_list, way_to_examples

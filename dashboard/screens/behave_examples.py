@@ -12,7 +12,8 @@ from core.exceptions import SentiscopeError
 from core.failures.counter_examples import Answer, CounterExample, remove_example
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import anchor, caption, heading, place

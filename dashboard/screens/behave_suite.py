@@ -13,7 +13,8 @@ from core.data import library
 from core.data.yaml_tree import LARGEST
 from core.exceptions import InputError, SentiscopeError
 from core.runs.record import RunRecord
-from dashboard import access, data, state
+from dashboard import access, state
+from dashboard.data import data
 from dashboard.widgets.figure import caption
 
 KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]

@@ -13,7 +13,8 @@ from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeErro
 from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord
 from core.runs.seeds import folded
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.compare_cost import COST
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, LAMBDAS, ROC
 from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX

@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.failures.chosen import keys_of
 from core.fingerprint import fingerprint
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.compare_sentences import MATRIX, Matrix, cell_frame
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import cell_of

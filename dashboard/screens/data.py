@@ -20,7 +20,8 @@ from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
-from dashboard import access, cards, data, state
+from dashboard import access, cards, state
+from dashboard.data import data
 from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.data import (
     CLASSES,

@@ -22,7 +22,8 @@ from core.data.findings import plural
 from core.data.labeled_files import FileReport
 from core.data.table import Task
 from core.exceptions import SentiscopeError
-from dashboard import access, data, state
+from dashboard import access, state
+from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.screens.data_labels import label_table
 from dashboard.widgets.figure import caption

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from core.failures.selection import Selection
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.datasets import Filters
 from dashboard.figures.points import PHENOMENON
 from dashboard.widgets.runs import chosen_record

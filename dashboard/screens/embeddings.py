@@ -12,7 +12,8 @@ import streamlit as st
 from core.exceptions import NotAvailable, RunDamaged
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures import embeddings
 from dashboard.figures.class_separation import MAP_LAYERS, SILHOUETTES
 from dashboard.figures.embeddings import (

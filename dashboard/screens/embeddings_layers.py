@@ -7,7 +7,8 @@ import streamlit as st
 
 from core.exceptions import NotAvailable, SentiscopeError
 from core.runs import errands, layers
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.class_separation import MAP_LAYERS
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import watch

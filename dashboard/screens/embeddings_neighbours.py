@@ -7,7 +7,8 @@ import streamlit as st
 
 from core.exceptions import NotAvailable, RunDamaged
 from core.text.direction import quoted
-from dashboard import data, selection
+from dashboard import selection
+from dashboard.data import data
 from dashboard.figures.map_neighbours import AT, LEAST, MAP_COMMON, MAP_NEIGHBOURS, Near, near_several
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import SELECT
@@ -58,7 +59,7 @@ def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame
         return {}
     source.choices[SELECT.name] = str(now.selection)
     try:
-        if data.find_tags(source.record, source.split, PATIENCE) is not None:
+        if not data.find_tags(source.record, source.split, PATIENCE):
             heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
             st.fragment(_look_again, run_every=1.0)(source)
             return {}
@@ -80,6 +81,6 @@ def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame
 
 
 def _look_again(source: Source) -> None:
-    if data.find_tags(source.record, source.split, 0) is None:
+    if data.find_tags(source.record, source.split, 0):
         st.rerun()
     caption("The training sentences are being read.")

@@ -8,7 +8,8 @@ from core.evaluation.projection import NAMES
 from core.exceptions import SentiscopeError
 from core.runs import errands, projections
 from core.runs.projections import MapFiles
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.widgets.errand import watch
 from dashboard.widgets.messages import problem

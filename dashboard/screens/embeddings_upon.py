@@ -9,7 +9,8 @@ from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.failures.selection import Selection
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, Mapped, containing
 from dashboard.figures.map_drawing import Placed
 from dashboard.figures.numbers import count

@@ -9,7 +9,8 @@ import streamlit as st
 from core.exceptions import InputError, SentiscopeError
 from core.failures.selection import parse
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import Reading, sentences_table
 from dashboard.figures.numbers import count
@@ -103,7 +104,7 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
 def _find_tags(record: RunRecord, split: str) -> tuple[bool, str]:
     """Whether the tags are there; if they will not be, why."""
     try:
-        return data.find_tags(record, split, PATIENCE) is None, ""
+        return data.find_tags(record, split, PATIENCE), ""
     except SentiscopeError as error:
         return False, str(error)
 
@@ -114,7 +115,7 @@ def _until_found(record: RunRecord, split: str) -> None:
 
 def _look_again(record: RunRecord, split: str) -> None:
     try:
-        if data.find_tags(record, split, 0) is None:
+        if data.find_tags(record, split, 0):
             st.rerun()
     except SentiscopeError as error:
         problem("There are no tags", str(error))

@@ -7,7 +7,8 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.failures.tags import MODELS, WITH, called
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import finding

@@ -19,7 +19,8 @@ from core.failures.draws import draw, draws
 from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Selection, parse
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
 from dashboard.figures.interval_drawing import component

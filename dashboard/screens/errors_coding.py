@@ -13,7 +13,8 @@ from core.failures.coded import Coded
 from core.failures.codes import Codes
 from core.failures.names import has_name
 from core.text.direction import quoted
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 
 Step = tuple[int, Callable[[], None]]

@@ -14,7 +14,8 @@ from core.failures.coded import Coded
 from core.failures.codes import Codes
 from core.failures.draws import Draw
 from core.failures.names import known_as
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.numbers import count
 from dashboard.screens.errors_coding import in_words

@@ -7,7 +7,8 @@ import streamlit as st
 from core.exceptions import RunDamaged, SentiscopeError, StorageError
 from core.failures.selection import Selection, parse
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading, nearly
 from dashboard.screens.errors_codes import codes_below

@@ -11,7 +11,8 @@ import streamlit as st
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
 from core.failures import shifted
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.data_quality import SHIFT, SHIFT_WORDS, Shifted
 from dashboard.figures.source import Source

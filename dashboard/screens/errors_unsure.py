@@ -7,7 +7,7 @@ from functools import partial
 from core.failures import unsure
 from core.failures.tags import called
 from core.runs import errands
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import offer
 

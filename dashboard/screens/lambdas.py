@@ -9,7 +9,8 @@ import streamlit as st
 from core.exceptions import NotAvailable
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, has_lambda, other_seeds
 from dashboard.figures.learned import NUMBERS_OF, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.models import reads_without

@@ -11,7 +11,8 @@ from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.diagram import DIAGRAM, Made
 from dashboard.figures.models import (
     ALL,

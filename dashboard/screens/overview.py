@@ -8,7 +8,8 @@ from functools import partial
 import streamlit as st
 
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.leaderboard import Board, metric_names
 from dashboard.figures.numbers import count, number
 from dashboard.figures.results import headline, offered, run_frame

@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.runs.archive import export_run, import_run, import_zip
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.widgets.messages import finding, problem
 
 HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"

@@ -11,7 +11,8 @@ from core.exceptions import SentiscopeError
 from core.numbers import shorten
 from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.leaderboard import Board, against_yardstick, finding
 from dashboard.figures.leaderboard_table import cost
 from dashboard.figures.numbers import count

@@ -12,7 +12,8 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures import answers
 from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.metrics import METRICS
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import show

@@ -13,7 +13,8 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.slices import LONGEST, remove_slice, rename_slice
 from core.runs.record import RunRecord
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.saved import SAVED
 from dashboard.figures.source import Source
 from dashboard.screens.performance_selection import SLICES, beside, take_slice

@@ -10,7 +10,7 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.results import offered_text
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_below import below_the_bench, has_maps

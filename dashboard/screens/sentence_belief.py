@@ -9,7 +9,8 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.runs import beliefs, errands
 from core.runs.beliefs import BeliefFiles
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import Source

@@ -10,7 +10,8 @@ import streamlit as st
 from core.exceptions import InputError, NotAvailable
 from core.interpret.templates import FILLER, LONGEST, PLACE, TEMPLATES
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.distance import DISTANCE, OF, asked, distance
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import caption, heading, show

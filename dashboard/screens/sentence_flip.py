@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.interpret.edits import Edits
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.counterfactuals import (
     Searching,
     allowed_line,

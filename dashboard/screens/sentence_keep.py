@@ -15,7 +15,8 @@ from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from core.text.direction import quoted
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.labels import named_limits
 from dashboard.screens.sentence_label import looked_at
 from dashboard.widgets.tokens import literal

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.methods import EXTENT, METHODS, READ_NEEDED, Together, named
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
+from dashboard.reader.models import Asking
 from dashboard.widgets.figure import show, show_of
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.waiting import waited
@@ -49,6 +50,6 @@ def _so_far(source: Source, found: Methods) -> dict[str, pd.DataFrame]:
     return METHODS.numbers(shown)
 
 
-def question(source: Source) -> data.Asking:
+def question(source: Source) -> Asking:
     """What is asked of a text by the methods that are chosen."""
-    return data.asking(("methods", source.record.run, source.text, target(source), source.edits, named(source)))
+    return data.asking(("each_method", source.record.run, source.text, target(source), source.edits, named(source)))

@@ -10,7 +10,8 @@ from core.runs.record import RunRecord
 from core.text.clusters import clipped
 from core.text.direction import isolated
 from core.text.passages import passages
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.numbers import number
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.tokens import literal

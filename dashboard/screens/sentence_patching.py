@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import InputError
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.patching import DONOR, PATCHING
 from dashboard.figures.source import Source
 from dashboard.figures.words import target

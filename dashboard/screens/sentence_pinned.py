@@ -11,7 +11,8 @@ import streamlit as st
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
 from core.text.direction import isolated
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.contrast import describe_difference
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_second import Beside, towards, two_readings

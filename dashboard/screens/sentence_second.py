@@ -13,7 +13,8 @@ from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.attention import MapRow, full_colour
 from dashboard.figures.contrast import (
     DIFFERENCE,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from core.interpret.edits import UNCHANGED
 from core.models.provides import provides
-from dashboard import data
+from dashboard.data import data
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
+from dashboard.reader.models import Wanted
 from dashboard.widgets.waiting import waited
 
 SHORT = 200
@@ -29,13 +30,13 @@ def words_asked(source: Source, place: str) -> bool:
     return bool(waited(data.asking(*_each(source, "pushed")), f"words-{place}", STOPPED).whole)
 
 
-def _each(source: Source, name: str) -> list[data.Wanted]:
+def _each(source: Source, name: str) -> list[Wanted]:
     """As edited, and as trained beside it."""
     changes = [source.edits, UNCHANGED] if source.edits else [UNCHANGED]
     return [(name, source.record.run, source.text, target(source), edits) for edits in changes]
 
 
-def _lambdas(source: Source) -> list[data.Wanted]:
+def _lambdas(source: Source) -> list[Wanted]:
     if "lambda" not in provides(source.record.config.model):
         return []
     return [("lambdas", source.record.run, source.text, target(source), source.edits)]

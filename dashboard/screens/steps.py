@@ -10,7 +10,8 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.heads import LAYER
 from dashboard.figures.results import offered_text
 from dashboard.figures.source import Option, Source

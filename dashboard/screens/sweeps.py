@@ -10,7 +10,8 @@ from core.fingerprint import fingerprint
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
 from core.runs.sweep_drive import SweepState
-from dashboard import access, data, state, sweep_example
+from dashboard import access, state, sweep_example
+from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import (
     MEMBERS,

@@ -11,7 +11,8 @@ from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.start import START, with_start
 from core.runs.sweep import Plan, parse_grid
-from dashboard import access, data, state
+from dashboard import access, state
+from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import command_line, time_text
 from dashboard.widgets.beginning import recipe, recipe_switch, start_picker

@@ -10,7 +10,8 @@ from core.data.conll import OUTSIDE
 from core.exceptions import NotAvailable, SentiscopeError
 from core.metrics import metrics_of
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures import tagged
 from dashboard.figures.numbers import count
 from dashboard.figures.results import Stat

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.screens.train_form import train_form
 from dashboard.screens.train_watch import LIVE, past, queue, watch
 from dashboard.widgets.header import header

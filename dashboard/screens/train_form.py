@@ -19,7 +19,8 @@ from core.runs.backbones import SETTING as BACKBONE
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
 from core.verbs import configure, configured
-from dashboard import access, cards, data, state
+from dashboard import access, cards, state
+from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.figures.train_plan import EXAMPLES, command_line, recipe_text, size_phrase, summary, time_text
 from dashboard.screens.train_composer import composed, composer

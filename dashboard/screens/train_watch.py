@@ -11,7 +11,8 @@ from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.curves import Curves
 from dashboard.figures.numbers import count, duration, number, plus_minus
 from dashboard.figures.results import headline

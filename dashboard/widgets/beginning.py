@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.recipes import RECIPES
-from dashboard import data
+from dashboard.data import data
 
 STRONG = "strong"
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from core.interpret.editable import Editable, allowed
 from core.interpret.edits import Edits
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.widgets.messages import finding
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.decisions import FEW, few
 from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table, as_draw, asset
 from dashboard.figures.figure import Figure, Shape

@@ -12,7 +12,8 @@ import streamlit as st
 from core.exceptions import SentiscopeError, StorageError
 from core.fingerprint import fingerprint
 from core.numbers import whole_percent
-from dashboard import access, data, state
+from dashboard import access, state
+from dashboard.data import data
 from dashboard.widgets.messages import problem
 
 _ONE = threading.Lock()

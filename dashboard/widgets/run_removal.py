@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.results import offered
 from dashboard.widgets.messages import finding, problem
 

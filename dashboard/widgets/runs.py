@@ -9,7 +9,8 @@ import streamlit as st
 
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.naming import data_name
 from dashboard.figures.results import offered
 from dashboard.widgets.header import header

@@ -17,7 +17,8 @@ from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
-from dashboard import data, selection, state
+from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.drawing import asset
 from dashboard.selection import SENTENCE, Chosen
 from dashboard.widgets.messages import problem, selection_note

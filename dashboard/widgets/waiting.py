@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.interpret.watched import Watched
 from dashboard import state
-from dashboard.data import Asking
+from dashboard.reader.models import Asking
 from dashboard.widgets.messages import finding, progress
 
 PATIENCE, TICK = 0.5, 0.3

@@ -118,8 +118,8 @@ def test_models_know_only_torch_and_the_standard_library():
 
 
 @pytest.mark.slow
-def test_figures_import_no_streamlit():
-    for path in modules("dashboard/figures"):
+def test_figures_and_their_reader_import_no_streamlit():
+    for path in (*modules("dashboard/figures"), *modules("dashboard/reader")):
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
@@ -128,13 +128,6 @@ def test_one_room_of_the_dashboard_caches_and_one_file_names_session_keys():
         text = path.read_text(encoding="utf-8")
         assert "st.cache_" not in text or path.parent == ROOT / "dashboard" / "data", path
         assert "st.session_state[" not in text or path.name == "state.py", path
-
-
-@pytest.mark.slow
-def test_whoever_asks_for_what_is_kept_asks_one_reader():
-    for path in modules("dashboard"):
-        inside = {name for name in imports(path) if name.startswith("dashboard.data.")}
-        assert not inside or path.parent == ROOT / "dashboard" / "data", f"{path}: import dashboard.data"
 
 
 def test_pages_are_left_by_one_door_only():

@@ -12,7 +12,8 @@ from core.data import apart
 from core.data.config import DataConfig
 from core.exceptions import DataError, InputError
 from core.runs import queue
-from dashboard import access, cards, data, state
+from dashboard import access, cards, state
+from dashboard.data import data
 
 
 def serving(monkeypatch, address: str | None, names: list[str]) -> None:

@@ -108,7 +108,7 @@ def heard(monkeypatch, codes, runs):
     monkeypatch.setattr(state, "draft", lambda key, default: held.get(key, default))
     monkeypatch.setattr(state, "put", held.__setitem__)
     monkeypatch.setattr(state, "carry", held.__setitem__)
-    monkeypatch.setattr("dashboard.data.codes", lambda record: codes)
+    monkeypatch.setattr("dashboard.data.data.codes", lambda record: codes)
     store = RunStore(runs)
     shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
 

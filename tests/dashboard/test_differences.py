@@ -40,7 +40,7 @@ def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tm
 @pytest.mark.parametrize("split", ["test", "validation"])
 def test_performance_says_it_of_the_split_that_is_shown(app, runs, monkeypatch, split):
     told = {"name": "test", "known": "training", "warnings": ["Compared with training, test has <b>other</b> labels."]}
-    monkeypatch.setattr("dashboard.data.split_differences", lambda record, name: told if name == "test" else None)
+    monkeypatch.setattr("dashboard.data.data.split_differences", lambda record, name: told if name == "test" else None)
     shown = words(opened(app, "performance", run="finished", split=split))
     assert ("test differs from training" in shown) == (split == "test")
     assert ("&lt;b&gt;other&lt;/b&gt; labels" in shown) == (split == "test")

@@ -17,8 +17,8 @@ from core.failures.chosen import recall
 from core.failures.table import read_table
 from core.handle import Run
 from core.runs.store import RunStore
-from dashboard import data, state
-from dashboard.data import failures
+from dashboard import state
+from dashboard.data import data
 
 
 @pytest.fixture
@@ -52,17 +52,22 @@ def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     assert "tag" in [word["name"] for word in said["words"]]
 
 
+def forget(*names: str) -> None:
+    """Empty the caches of these readings."""
+    for name in data.memo.caches.keys() & set(names):
+        data.memo.caches[name].clear()
+
+
 @pytest.mark.slow
 def test_tags_that_have_been_forgotten_are_found_anew(page):
     whole(page(split="validation"))
-    failures._known.clear()
+    forget("known")
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
 @pytest.mark.slow
 def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
-    failures._known.clear()
-    failures._finding.clear()
+    forget("known")
     with monkeypatch.context() as patch:
         patch.setattr("core.failures.table.Phrases", lambda texts: 1 / 0)
         app = page(split="validation")
@@ -228,7 +233,7 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
     page = picked(None)
     assert "models disagree – none is picked above" in words(page)
     answering(store, "seed", right_where(np.arange(60) > 12, labels), rows, training__seed=7)
-    failures._seeds.clear()
+    forget("_seeds")
     page = whole(page.run())
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
 
@@ -250,14 +255,14 @@ def test_where_nothing_is_wrong_it_leads_on_to_the_lowest_margins_and_the_link_k
 
 
 def nearly() -> None:
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.screens.errors_reader import _nearly
 
     _nearly(data.analysis(data.store().read("perfect"), "test", "wrong;truth=good"))
 
 
 def picked() -> None:
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.screens.errors_below import _slice
 
     _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
@@ -296,7 +301,7 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
 
 
 def doubted_row() -> None:
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.figures.source import Source
     from dashboard.screens.errors_labels import _take_row
 

@@ -11,8 +11,10 @@ from core.models.trace import Intervention
 from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from dashboard import data, state
+from dashboard import state
+from dashboard.data import data
 from dashboard.figures.methods import NAMES, QUICK_METHODS
+from dashboard.reader.models import Asking
 
 pytestmark = pytest.mark.slow
 
@@ -83,8 +85,8 @@ def test_they_are_those_of_the_edited_model(app, runs):
     assert "as edited" in markup(app)
 
 
-def asked(text: str) -> data.Asking:
-    return data.asking(("methods", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
+def asked(text: str) -> Asking:
+    return data.asking(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
 def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):

@@ -37,7 +37,8 @@ def link(app: AppTest, name: str = state.SELECT) -> str:
 def take_cell() -> None:
     import streamlit as st
 
-    from dashboard import data, state
+    from dashboard import state
+    from dashboard.data import data
     from dashboard.figures import answers
     from dashboard.figures.source import Source
     from dashboard.screens.performance_selection import take_cell
@@ -48,7 +49,7 @@ def take_cell() -> None:
 
 
 def take_bar() -> None:
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.figures import answers
     from dashboard.figures.source import Source
     from dashboard.screens.performance_selection import take_bar
@@ -184,7 +185,7 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
 
 
 def take_slice() -> None:
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.figures.saved import SAVED
     from dashboard.figures.source import Source
     from dashboard.screens.performance_selection import take_slice
@@ -261,7 +262,8 @@ def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
 def chosen() -> None:
     import streamlit as st
 
-    from dashboard import data, selection
+    from dashboard import selection
+    from dashboard.data import data
 
     now = selection.chosen(data.store().read("finished"))
     st.session_state["found"] = sorted(now.keys, key=data.known(now.table.record, "test").keys.index)
@@ -270,7 +272,8 @@ def chosen() -> None:
 def search() -> None:
     import streamlit as st
 
-    from dashboard import data, state
+    from dashboard import state
+    from dashboard.data import data
     from dashboard.screens.data_search import take_search
 
     state.put(state.RUN, "finished")
@@ -292,7 +295,7 @@ def test_what_is_looked_for_on_data_is_the_selection_of_all_pages(runs, typed, r
 def search_told() -> None:
     import streamlit as st
 
-    from dashboard import data
+    from dashboard.data import data
     from dashboard.figures.datasets import Filters
     from dashboard.screens.data_search import of_one_split
 

@@ -12,7 +12,7 @@ import pytest
 from core import verbs
 from core.cli import main
 from core.handle import Run
-from dashboard import data
+from dashboard.data import data
 from dashboard.widgets.edits import made
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from pages import words as markup
 
 from core.interpret.edits import UNCHANGED
-from dashboard import data, state
-from dashboard.data import waiting
+from dashboard import state
+from dashboard.data import data
 
 TEXT = "slow and dull, but a good film"
 ABOUT = ("finished", TEXT, "positive", UNCHANGED)
@@ -27,13 +27,13 @@ def press(app, key: str) -> None:
 
 
 def hold(monkeypatch, name: str, *told) -> None:
-    """That function of `dashboard.data.waiting` tells how far it is and goes no further."""
+    """That reading tells how far it is and goes no further."""
 
     def held(*about, tell):
         while True:
             tell(*told)
 
-    monkeypatch.setitem(waiting._FOUND, name, held)
+    monkeypatch.setattr(data, name, held)
 
 
 def wait_until(true) -> None:

@@ -114,7 +114,7 @@ def _places(tree: Any) -> Any:
 
 def look(runs: Path) -> None:
     """What the pages read of every run that is listed; a sound one stays readable whatever lies beside it."""
-    from dashboard import data
+    from dashboard.data import data
 
     pass
 

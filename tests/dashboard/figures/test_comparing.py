@@ -16,10 +16,10 @@ from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
 from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
 from dashboard.figures.compare_where import WHERE, where_table
 from dashboard.figures.comparing import MODELS, PAIRS, models_table, pairs_table
-from dashboard.figures.files import Files
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 LOOK = Look()
 ROWS = 300
@@ -54,7 +54,7 @@ def store(tmp_path_factory):
 def source(store):
     def made(*runs, **choices):
         record, *others = [store.read(run) for run in runs or RIGHT]
-        return Source(record, Files(store), others=others, choices=choices)
+        return Source(record, Reader(store), others=others, choices=choices)
 
     return made
 

@@ -13,8 +13,8 @@ from core.interpret.edits import Edits
 from core.numbers import signed
 from core.runs.store import RunStore
 from dashboard.figures.contrast import contrast_readings, contrast_table, describe_difference, pair_words
-from dashboard.figures.files import Files
 from dashboard.figures.source import Source
+from dashboard.reader import Reader
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_words_that_are_alike_or_in_the_same_place_are_pairs(now, other, pairs):
 
 def source(trained, text, run="finished", **more) -> Source:
     store = RunStore(trained)
-    return Source(store.read(run), Files(store), text=text, **more)
+    return Source(store.read(run), Reader(store), text=text, **more)
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from core.exceptions import NotAvailable
 from core.failures import doubted as kept
 from core.runs.store import RunStore
 from dashboard.figures.data_quality import DOUBTED, conflicts_table
-from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
 
 ROWS = [
     {"split": "train", "row": 3, "key": "a", "text": "=one", "likely": True, "truth": "bad", "likelier": "good"}
@@ -36,7 +36,7 @@ def source(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     store = RunStore(tmp_path / "runs")
     answering(store, "one", np.full((4, 2), 0.5), texts([0, 1, 0, 1]))
-    return Source(store.read("one"), Files(store))
+    return Source(store.read("one"), Reader(store))
 
 
 def test_before_anybody_has_looked_it_says_how(source):

@@ -24,9 +24,9 @@ from dashboard.figures.error_rates import (
     sliced_marks,
     sliced_table,
 )
-from dashboard.figures.files import Files
 from dashboard.figures.interval_table import Words
 from dashboard.figures.source import Source
+from dashboard.reader import Reader
 
 ROWS = 400
 
@@ -91,7 +91,7 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
     other = np.arange(ROWS) % 5 > 0
     answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
-    source = Source(store.read("one"), Files(store), others=[store.read("two")])
+    source = Source(store.read("one"), Reader(store), others=[store.read("two")])
     rule, apart = "tag=models disagree with two", (other == known.table.wrong)
     (mark,) = (row for row in gathered_marks(GATHERED.read(source)).rows if row.id == rule)
     assert mark.cells["n"] == str(apart.sum()) and mark.cells["name"].small == "with two"

@@ -12,9 +12,9 @@ from core.exceptions import NotAvailable
 from core.failures.selection import Selection
 from core.failures.slices import save_slice
 from core.runs.store import RunStore
-from dashboard.figures.files import Files
 from dashboard.figures.saved import CLASS, classes_table, saved, saved_marks, saved_table
 from dashboard.figures.source import Source
+from dashboard.reader import Reader
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def store(tmp_path):
 
 
 def source_of(store):
-    return Source(store.read("one"), Files(store), split="test")
+    return Source(store.read("one"), Reader(store), split="test")
 
 
 def test_without_a_slice_there_is_no_figure(store):

@@ -15,7 +15,8 @@ from core.config import parse_settings
 from core.failures.counter_examples import keep_example
 from core.models.presets import PRESETS
 from core.runs.store import RunStore
-from dashboard import access, data, state
+from dashboard import access, state
+from dashboard.data import data
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,14 @@
+"""All that figures and pages read, each reading declared once; no Streamlit.
+
+A `Reader` has a store and a memory. The command line's keeps nothing; that of the dashboard (`dashboard.data`) keeps
+what was read for all visitors until a file that it depends on changes.
+"""
+
+from __future__ import annotations
+
+from dashboard.reader.datasets import DatasetReader
+from dashboard.reader.errors import ErrorReader
+
+
+class Reader(ErrorReader, DatasetReader):
+    """Reads runs and data sets."""

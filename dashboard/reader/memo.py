@@ -1,0 +1,74 @@
+"""How long readings are kept: each reading declares it, the memory of its reader does it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+Key = tuple[object, ...]
+"""Paths and versions of files, names and frozen options; never a model or a table."""
+TELL = "tell"
+"""The argument of a reading that reports its progress; it changes no result."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """The rule by which results of one reading are kept."""
+
+    name: str
+    entries: int
+    """Results that are kept, at most, for all visitors."""
+    spinner: str
+    """Words that are shown while it is read; empty: none."""
+    copied: bool
+    """Whether each visitor gets a copy of a result. Otherwise all share one object, and nobody changes it."""
+    seconds: float | None
+    """Seconds after which it is read again; None: only its key decides."""
+
+
+class Memo:
+    """The memory of a reader. This one keeps nothing: every reading looks at the disk."""
+
+    shared = False
+    """Whether many visitors read at once and none should wait for long."""
+
+    def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
+        """Return the result that is kept under a key, or read it now."""
+        return read()
+
+
+class Remembers(Protocol):
+    """An object whose readings are kept in a memory."""
+
+    memo: Memo
+
+
+Reading = TypeVar("Reading", bound=Remembers)
+
+
+def kept(
+    entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
+) -> Callable[[Callable[Concatenate[Reading, Given], Found]], Callable[Concatenate[Reading, Given], Found]]:
+    """Declare how a reading is kept (`Keeping`); `key` names what it depends on, from its arguments without `tell`."""
+
+    def declare(read: Callable[Concatenate[Reading, Given], Found]) -> Callable[Concatenate[Reading, Given], Found]:
+        how, signature = Keeping(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
+
+        @functools.wraps(read)
+        def recall(self: Reading, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+            def named() -> Key:
+                asked = signature.bind(self, *args, **kwargs)
+                asked.apply_defaults()
+                asked.arguments.pop(TELL, None)
+                return key(*asked.arguments.values())
+
+            return self.memo.recall(how, named, lambda: read(self, *args, **kwargs))
+
+        return recall
+
+    return declare

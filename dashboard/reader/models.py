@@ -1,0 +1,295 @@
+"""What loaded models say of a text: its inside, its words and parts, its λ, and what would change the answer.
+
+torch is imported inside the functions that need it, so that all other pages open without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.fingerprint import file_version
+from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.watched import OnProgress, Watched, silent
+from core.models.provides import provides
+from core.runs import beliefs, layers, projections
+from core.runs.layers import LayerFiles, Layers
+from core.runs.projections import MapFiles, Space
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
+from dashboard.reader.memo import Key, kept
+from dashboard.reader.runs import RunReader
+
+if TYPE_CHECKING:
+    from core.behaviour.judge import Judged
+    from core.behaviour.suite import Suite
+    from core.evaluation.passages import ByPassage
+    from core.failures.counter_examples import Answer, CounterExample
+    from core.failures.found_groups import FoundGroups
+    from core.failures.table import Table
+    from core.interpret.believed import Belief
+    from core.interpret.distance import Reach
+    from core.interpret.explain import Methods
+    from core.interpret.flip import Search
+    from core.interpret.lambdas import LambdaCurves
+    from core.interpret.parts import Parts
+    from core.interpret.patch import Patches
+    from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Steps
+    from core.interpret.templates import Step
+    from core.runs.load import LoadedRun
+    from core.runs.tagged import Tagged
+    from dashboard.figures.decisions import Floats
+    from dashboard.figures.pushed import Pushed
+
+Wanted = tuple[Any, ...]
+"""A question that takes a model long: the name of a reading with `tell`, the run, and its further arguments."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Questions that a page waits for; a thread asks them once for all visitors."""
+
+    wanted: tuple[Wanted, ...]
+    known: Watched[Any]
+    steps: Callable[[OnProgress], Iterator[Any]]
+
+    def wait(self, patience: float | None = None) -> Watched[Any]:
+        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there."""
+        self.known.ask(self.steps, patience)
+        return self.known
+
+
+class ModelReader(RunReader):
+    """Asks models; RunDamaged where weights or tokenizer cannot be read, InputError where it cannot be asked so."""
+
+    @kept(6, RunReader.model_version, spinner="Loading the model")
+    def loaded(self, run: str, *, tags: bool = False) -> LoadedRun:
+        """Load a model; one for all visitors, nobody changes it, interventions are arguments."""
+        import torch
+
+        from core.runs.load import load_run
+
+        if self.memo.shared:
+            torch.set_num_threads(1)  # a sentence is too little to share: threads waiting for each other cost far more
+        return load_run(self.store(), run, tags=tags)
+
+    def tagged(self, record: RunRecord, text: str) -> Tagged:
+        """Tag each word of a text."""
+        from core.runs.tagged import tag_texts
+
+        loaded = self.loaded(record.run, tags=True)
+        return tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
+
+    @kept(48, RunReader.model_version)
+    def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
+        """Return one text with its inside, as trained or with changes."""
+        return self.loaded(run).inspect(text, edits.intervention(), unmixed=edits.unmixed)
+
+    @kept(24, RunReader.model_version)
+    def passages(self, run: str, text: str, words: int) -> ByPassage:
+        """Return the answers to a text passage by passage."""
+        return self.loaded(run).by_passage([text], words)
+
+    @kept(24, RunReader.model_version)
+    def steps(
+        self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
+    ) -> Steps:
+        """Return the forward pass as stages; layer and head from 1, component from 0; NotAvailable: no token."""
+        loaded = self.loaded(run)
+        return loaded.steps(text, layer, head, component, edits.intervention(), unmixed=edits.unmixed)
+
+    @kept(48, RunReader.model_version)
+    def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Pushed:
+        """Return the effect of each word on the log-odds of a class, as the run was trained or with changes."""
+        from core.text.typed import shares
+        from dashboard.figures.pushed import Pushed
+
+        loaded, asked = self.loaded(run).watched(tell), ("deletion", "attention")
+        *_, methods = loaded.side_by_side(text, target, edits.intervention(), unmixed=edits.unmixed, named=asked)
+        found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
+        spans = [(word.start, word.end) for word in found.words]
+        own = shares(text, spans, encoding.offsets, loaded.tokenizer.config)
+        belongs = np.pad(own, ((0, 0), (view.before, view.behind)))
+        return Pushed(found, belongs, methods.by.get("attention"))
+
+    @kept(48, RunReader.model_version)
+    def parts(self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Parts:
+        """Return the effect of each part of the model on them, as the run was trained or besides changes."""
+        return self.loaded(run).watched(tell).parts(text, target, edits.intervention(), unmixed=edits.unmixed)
+
+    @kept(48, RunReader.model_version)
+    def lambdas(
+        self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent
+    ) -> LambdaCurves:
+        """Return the effect of each λ on them, all else as trained or as changed."""
+        return self.loaded(run).watched(tell).lambdas(text, target, edits.intervention(), unmixed=edits.unmixed)
+
+    @kept(24, RunReader.model_version)
+    def patches(self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = silent) -> Patches:
+        """Return the effect on them of the inside of a donor with as many tokens in the text, one place at a time."""
+        loaded = self.loaded(run).watched(tell)
+        return loaded.patch(text, donor, target, edits.intervention(), unmixed=edits.unmixed)
+
+    def each_method(
+        self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = silent
+    ) -> Iterator[Methods]:
+        """Stream the effect of each word by these methods, one method more with each step."""
+        loaded = self.loaded(run).watched(tell)
+        return loaded.side_by_side(text, target, edits.intervention(), unmixed=edits.unmixed, named=named)
+
+    def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
+        """Return the effect of each word by these methods, as far as the model can be explained so."""
+        known = self.asking(("each_method", run, text, target, edits, tuple(named))).wait()
+        assert known.found is not None  # the page shows what was stopped by itself
+        found: Methods = known.found
+        return found
+
+    @kept(128, lambda self, run, steps, target: self.model_version(run, tuple(steps), target))
+    def reach(self, run: str, steps: Sequence[Step], target: str, tell: OnProgress = silent) -> Reach:
+        """Return the answers to a template with more and more words put in."""
+        return self.loaded(run).watched(tell).reach(tuple(steps), target)
+
+    def asking(self, *wanted: Wanted) -> Asking:
+        """Ask several questions, one after the other."""
+
+        def steps(tell: OnProgress) -> Iterator[Any]:
+            for name, *about in wanted:
+                tell(name, None)
+                found = getattr(self, name)(*about, tell=tell)
+                yield from found if isinstance(found, Iterator) else (found,)
+
+        return Asking(wanted, self._watched(wanted), steps)
+
+    @kept(96, lambda self, wanted: tuple((name, self.model_version(*about)) for name, *about in wanted))
+    def _watched(self, wanted: tuple[Wanted, ...]) -> Watched[Any]:
+        return Watched()
+
+    def belief(self, record: RunRecord) -> Belief | None:
+        """Return how far the explanations of a run can be believed; None: not measured, or it cannot be read."""
+        store = self.store()
+        with contextlib.suppress(RunDamaged):
+            folders = store.path(record.run) / beliefs.FOLDER, beliefs.files(store, record.run).folder
+            if not any(folder.is_dir() for folder in folders):
+                return None
+            from core.interpret.explain import methods  # torch
+
+            return beliefs.kept(store, record.run, methods(provides(record.config.model)))
+        return None
+
+    def flips(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
+        """Search for the smallest change of a text that changes its answer; the search goes on as it is asked."""
+        return self.loaded(run).flips(text, target, intervene=edits.intervention(), unmixed=edits.unmixed)
+
+    @kept(8, lambda self, file: (file, file_version(Path(file)) if file else ""))
+    def suite(self, file: str) -> Suite:
+        """Read the suite of a file, or ours where none is named; DataError: it cannot be read."""
+        from core.behaviour.read import read_suite
+
+        return read_suite(file)
+
+    def _suite_version(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Key:
+        return self.model_version(run, asked.digest, sorted(sides.items()))
+
+    @kept(32, _suite_version, spinner="Asking the model")
+    def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
+        """Return the answers of a run to a suite; `sides` by class, where a person says what it means."""
+        from core.behaviour.answers import judged  # torch
+
+        return judged(self.store(), run, asked, dict(sides))
+
+    def behaviour(self, record: RunRecord) -> Judged:
+        """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
+        from core.behaviour.answers import asked, judged
+        from core.behaviour.read import our_suite
+
+        suite = our_suite()
+        if record.task == "single" and not asked(self.store(), record.run, suite):
+            raise NotAvailable(f"it has not been asked yet; `sentiscope behave {record.run}` does it")
+        try:
+            return judged(self.store(), record.run, suite)
+        except InputError as error:
+            raise NotAvailable(str(error)) from error
+
+    def examples(self) -> list[CounterExample]:
+        """List the class's counter-examples, the last first; every look at them is a look at the disk."""
+        from core.failures.counter_examples import counter_examples
+
+        return counter_examples(self.store().folder)
+
+    def answers(self, run: str, rows: Sequence[CounterExample]) -> list[Answer]:
+        """Return the answers of a run to counter-examples today; NotAvailable: it has no weights."""
+        if not self.has_weights(run):
+            raise NotAvailable("it has no weights, so no sentence can be read")
+        return self._answers(run, rows)
+
+    @kept(16, lambda self, run, rows: self.model_version(run, [row.id for row in rows]), spinner="Asking the model")
+    def _answers(self, run: str, rows: Sequence[CounterExample]) -> list[Answer]:
+        from core.failures.counter_examples import answers
+
+        return answers(self.loaded(run), rows)
+
+    def embedded_splits(self, run: str) -> list[str]:
+        """List the evaluated splits whose embeddings are kept."""
+        folder = self.store().path(run) / EVALUATION
+        return [split for split in self.evaluated_splits(run) if (folder / split / EMBEDDINGS).is_file()]
+
+    @kept(256, lambda self, run, *asked: (self.version(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True)
+    def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
+        """Return where a map of this split is kept, or will be; InputError: no embeddings of it are kept."""
+        return projections.map_files(self.store(), run, split, config)
+
+    def _map_version(self, record: RunRecord, files: MapFiles) -> Key:
+        read = [files.path("npy"), files.path("json")]
+        if files.config.space:
+            with contextlib.suppress(NotAvailable):
+                read.append(self.layer_files(files.run.name, files.split).path("json"))
+        return files, record.classes, [file_version(path) for path in read]
+
+    @kept(16, _map_version)
+    def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
+        """Return a PCA map at once, any other only if it has been computed; InputError: too few embeddings."""
+        if files.config.method != "pca":
+            return projections.read(files)
+        with contextlib.suppress(NotAvailable):
+            return projections.project_space(self.space(record, files), files.config)
+        return None
+
+    @kept(4, _map_version)
+    def space(self, record: RunRecord, files: MapFiles) -> Space:
+        """Return the vectors that a map is made from; NotAvailable: the layers of the model have not been read."""
+        return projections.read_space(self.store(), files, record.classes)
+
+    @kept(64, lambda self, run, split: self.version(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
+    def layer_files(self, run: str, split: str) -> LayerFiles:
+        """Return where the layers of a split are, or will be; NotAvailable: the model has none, or no weights."""
+        return layers.files(self.store(), run, split)
+
+    def layers(self, record: RunRecord, split: str) -> Layers | None:
+        """Return how the classes lie at each stage of a model; None: nobody has read them; raises as `layer_files`."""
+        return layers.read(self.layer_files(record.run, split))
+
+    @kept(128, lambda self, record, files, text: self.model_version(record.run, files.config.space, text), copied=True)
+    def vector(self, record: RunRecord, files: MapFiles, text: str) -> Floats:
+        """Return the vector, (d,), of a typed text in the space of a map."""
+        return self.loaded(record.run).vector(text, files.config.space)
+
+    def place(self, record: RunRecord, files: MapFiles, made: Projection, text: str) -> Floats:
+        """Return the place of a typed text: exact for PCA, else among its nearest neighbours in the original space."""
+        asked, here = self.vector(record, files, text), self.space(record, files)
+        if files.config.method == "pca":
+            return fit_pca(here.vectors, files.config.dimensions).transform(asked[None])[0]
+        return place_among(asked, here.vectors[np.searchsorted(here.rows, made.rows)], made.places)[0]
+
+    @kept(8, lambda self, record, split: self.split_version(record, split, EMBEDDINGS), spinner="Looking for groups")
+    def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
+        """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""
+        from core.failures.found_groups import found_groups
+
+        return found_groups(self.store(), record.run, split)

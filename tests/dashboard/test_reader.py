@@ -1,0 +1,123 @@
+"""Readings: declared once, kept by a reader's memory, and fresh when a file changes."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from core.interpret.edits import UNCHANGED, Edits
+from core.runs.store import RunStore
+from core.training.history import HistoryWriter
+from dashboard.data import StreamlitMemo, data
+from dashboard.figures.curves import Curves
+from dashboard.reader import Reader
+from dashboard.reader.memo import Memo, kept
+
+
+class Counted:
+    """A reader of nothing that counts how often it reads."""
+
+    def __init__(self, memo: Memo) -> None:
+        self.memo, self.home, self.read = memo, uuid.uuid4().hex, []
+
+    @kept(2, lambda self, *asked: (self.home, *asked))
+    def shared(self, name, size=3, *, tell=None):
+        self.read.append((name, size))
+        return [name, size]
+
+    @kept(2, lambda self, *asked: (self.home, *asked), copied=True)
+    def copied(self, name):
+        self.read.append(name)
+        return [name]
+
+
+class Keys(Memo):
+    """Keeps the key of the last reading."""
+
+    def recall(self, how, key, read):
+        self.how, self.key = how, key()
+        return read()
+
+
+def test_a_key_has_what_was_not_given_and_leaves_out_who_is_told():
+    counted = Counted(Keys())
+    for args, named in (("a",), {}), (("a", 3), {"tell": print}), ((), {"name": "a"}):
+        assert counted.shared(*args, **named) == ["a", 3] and counted.memo.key == (counted.home, "a", 3)
+    assert (counted.memo.how.name, counted.memo.how.entries, counted.memo.how.copied) == ("shared", 2, False)
+
+
+def test_a_reader_without_memory_reads_each_time():
+    counted = Counted(Memo())
+    assert counted.shared("a") == counted.shared("a") and counted.read == [("a", 3), ("a", 3)]
+
+
+def test_pages_share_one_result_or_get_a_copy_each_and_forget_the_oldest():
+    counted = Counted(StreamlitMemo())
+    assert counted.shared("a") is counted.shared("a", 3, tell=print) and counted.read == [("a", 3)]
+    assert counted.copied("a") == counted.copied("a") and counted.copied("a") is not counted.copied("a")
+    assert counted.read == [("a", 3), "a"]
+    for name in ("b", "c", "a"):
+        counted.shared(name)
+    assert counted.read[2:] == [("b", 3), ("c", 3), ("a", 3)]
+
+
+def test_the_key_of_a_typed_text_is_a_digest(runs):
+    seen = []
+    memo = StreamlitMemo()
+    memo.caches["sentence"] = lambda key, read: seen.append(key) or read()
+    reader = Reader(RunStore(runs), memo)
+    read = [reader.sentence("finished", "so good", edits).label for edits in (UNCHANGED, Edits(heads_off=((0, 0),)))]
+    assert len(read) == 2 and len({*seen}) == 2 and all(len(key) == 64 and int(key, 16) for key in seen)
+
+
+@pytest.mark.slow
+def test_both_readers_find_the_same(runs):
+    record, lone = data.store().read("finished"), Reader(RunStore(runs))
+    for read in (lambda one: one.report(record, "test").examples, lambda one: one.points(record, "test")):
+        assert read(lone).equals(read(data)) and read(lone) is not read(lone) and read(data) is read(data)
+    methods = [one.methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)]
+    assert methods[0].by["deletion"].pushes.tolist() == methods[1].by["deletion"].pushes.tolist()
+    wrong = [one.analysis(record, "test", "wrong") for one in (lone, data)]
+    assert wrong[0].places.tolist() == wrong[1].places.tolist() and wrong[0].known.whole
+    assert lone.slices(record, "test") == data.slices(record, "test") == []
+    assert lone.whole(record, "test") == data.whole(record, "test")
+
+
+def test_curves_follow_the_file(runs):
+    record = data.store().read("finished")
+    before = data.curves(record)[0]
+    with HistoryWriter(runs / "finished" / "history.jsonl") as history:
+        history.write({"kind": "step", "step": 99, "epoch": 1, "seconds": 9.0, "loss": 0.125})
+    after = data.curves(record)[0]
+    assert isinstance(before, Curves)
+    assert after.loss == (*before.loss, 0.125)
+
+
+def test_a_changed_model_has_another_fingerprint(runs):
+    before = data.weights_fingerprint("finished")
+    path = runs / "finished" / "weights.safetensors"
+    path.write_bytes(path.read_bytes() + b" ")
+    assert len(before.split()[0]) == 64
+    assert data.weights_fingerprint("finished") not in (before, "")
+    path.unlink()
+    assert data.weights_fingerprint("finished") == ""
+
+
+def test_splits_stand_in_the_order_of_work(runs):
+    (runs / "finished" / "evaluation" / "zoo").mkdir()
+    (runs / "finished" / "evaluation" / "zoo" / "predictions.parquet").touch()
+    assert data.evaluated_splits("finished") == ["validation", "test", "zoo"]
+
+
+def test_a_sentence_is_read_once_for_each_text(runs):
+    assert data.sentence("finished", "good") is data.sentence("finished", "good")
+    assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
+
+
+@pytest.mark.slow
+def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
+    asked = ("finished", "good", "positive")
+    found = [type(ask(*asked)).__name__ for ask in (data.parts, data.lambdas, data.pushed) for _ in range(2)]
+    assert found == ["Parts", "Parts", "LambdaCurves", "LambdaCurves", "Pushed", "Pushed"]
+    assert data.parts(*asked) is data.parts(*asked) is not data.parts("finished", "good", "negative")
