@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.runs.sides import Sides
-    from dashboard.figures.leaderboard import Board
     from dashboard.figures.drawing import Component
+    from dashboard.figures.leaderboard import Board
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
