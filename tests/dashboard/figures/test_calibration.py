@@ -1,4 +1,4 @@
-"""What was claimed and what came true, in bins and drawn."""
+"""Calibration, and what mistakes cost at every threshold."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pandas as pd
 import pytest
 from scipy.special import softmax
 
+from core.evaluation.costs import cheapest
 from core.evaluation.metrics import evaluate
+from core.exceptions import InputError, NotAvailable
 from core.training.scaling import Scaling
-from dashboard.figures.calibration import CALIBRATION, PROBABILITIES, Bin, draw_calibration, reliability
+from dashboard.figures import answers
+from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES, Bin, draw_calibration, reliability
 from dashboard.figures.confusion import outcomes
 from dashboard.figures.decisions import Report, decide
 from dashboard.figures.source import Source
@@ -91,3 +94,63 @@ def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted(
 def test_a_run_without_one_offers_no_switch_and_says_nothing_of_it():
     here = source(1.0)[0]
     assert not PROBABILITIES.counts(here) and CALIBRATION.shape(here).temperature == ""
+
+
+def report(classes: tuple[str, ...], seed: int) -> Report:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, len(classes), 60)
+    raw = random.random((60, len(classes))) + np.eye(len(classes))[labels]
+    return Report(classes, pd.DataFrame(), labels, raw / raw.sum(1, keepdims=True))
+
+
+def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation", "test"), **choices) -> Source:
+    reports = {split: report(classes, seed) for seed, split in enumerate(splits)}
+    reader = SimpleNamespace(evaluated_splits=lambda run: list(splits), report=lambda record, split: reports[split])
+    return Source(SimpleNamespace(run="one", task="single"), reader, choices=choices)
+
+
+def test_without_a_ratio_the_threshold_is_one_half_and_there_is_no_figure():
+    assert answers.decision(cost_source()).threshold == 0.5
+    with pytest.raises(NotAvailable, match="--with cost=5"):
+        COSTS.shape(cost_source())
+
+
+def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation():
+    here = cost_source(cost="5")
+    validation = here.reader.report(here.record, "validation")
+    expected = cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)
+    assert answers.decision(here).threshold == expected != 0.5
+    shown = COSTS.shape(here)
+    assert shown.chosen and shown.threshold == expected and list(shown.curves) == ["validation", "test"]
+    assert shown.here["cost"] <= 1.5 * shown.without
+
+
+def test_a_moved_threshold_stands_and_is_not_called_the_cheapest():
+    here = cost_source(cost=5, threshold=0.9)
+    assert answers.decision(here).threshold == 0.9
+    shown = COSTS.shape(here)
+    assert "the cheapest" not in COSTS.say(COSTS.reading, shown)
+    own = here.report.labels == 1
+    assert shown.here["false_negatives"] == (own & (here.report.probabilities[:, 1] <= 0.9)).sum()
+
+
+def test_of_three_classes_one_must_be_chosen():
+    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
+        COSTS.shape(cost_source(("a", "b", "c")))
+    with pytest.raises(InputError, match="nothing to choose"):
+        cost_source(("a", "b", "c"), cost=5).chosen(answers.COST)
+    shown = COSTS.shape(cost_source(("a", "b", "c"), rule="b", cost=5))
+    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.say(COSTS.note, shown)
+
+
+def test_where_validation_was_not_evaluated_there_is_no_such_threshold():
+    with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
+        answers.decision(cost_source(splits=("test",), cost=5))
+
+
+def test_the_figure_marks_the_threshold_on_the_curve():
+    shown = COSTS.shape(cost_source(cost=3))
+    drawn = COSTS.draw(shown, Look())
+    ring = next(trace for trace in drawn.data if trace.mode == "markers")
+    assert ring.x[0] == shown.threshold and ring.y[0] == shown.here["cost"]
+    assert COSTS.numbers(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]

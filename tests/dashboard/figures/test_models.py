@@ -7,9 +7,31 @@ import pytest
 from core.config import compose
 from core.models.describe import parameters, parts
 from core.models.presets import PAPERS, PRESETS
+from core.models.provides import BASELINES
 from core.runs.record import RunRecord
 from dashboard.figures.diagram import parts_frame
-from dashboard.figures.models import ALL, LINKED, USUAL, difference_frame, names_of, preset_frame, runs_of, sizes_of
+from dashboard.figures.models import (
+    ALL,
+    LINKED,
+    USUAL,
+    difference_frame,
+    names_of,
+    preset_frame,
+    reads_without,
+    runs_of,
+    sizes_of,
+)
+
+
+@pytest.mark.parametrize("family", BASELINES)
+def test_a_baseline_says_how_it_reads_and_what_it_lacks(family):
+    said = reads_without(family, "heads and layers")
+    assert said.startswith("It ") and said.endswith(", without heads and layers.")
+
+
+def test_only_those_that_read_the_same_say_the_same():
+    said = {reads_without(family, "") for family in BASELINES}
+    assert len(said) == 4
 
 
 def parts_of(name):

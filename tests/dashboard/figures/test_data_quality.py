@@ -1,17 +1,78 @@
-"""Shift as a sentence, a table and marks; on Errors it is offered, and a word of it selects."""
+"""Likely label errors, and how a split differs from training."""
 
 from __future__ import annotations
 
 import json
 
+import numpy as np
 import pages
 import pytest
+from answering import answering, texts
 from pages import drawn, words
 
+from core.exceptions import NotAvailable
+from core.failures import doubted as kept
 from core.failures import shifted
 from core.runs.store import RunStore
-from dashboard.figures.data_quality import SHIFT, SHIFT_WORDS, Shifted, shift_rows, words_marks
+from dashboard.figures.data_quality import (
+    DOUBTED,
+    SHIFT,
+    SHIFT_WORDS,
+    Shifted,
+    conflicts_table,
+    shift_rows,
+    words_marks,
+)
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+from dashboard.reader import Reader
+
+ROWS = [
+    {"split": "train", "row": 3, "key": "a", "text": "=one", "likely": True, "truth": "bad", "likelier": "good"}
+    | {"p_truth": 0.1, "p_likelier": 0.9, "margin": -0.8},
+    {"split": "test", "row": 1, "key": "b", "text": "two", "likely": False, "truth": "good", "likelier": "bad"}
+    | {"p_truth": 0.4, "p_likelier": 0.6, "margin": -0.2},
+]
+FOUND = {
+    "rows": ROWS,
+    "likely": {"train": 1, "test": 0},
+    "n": {"train": 1200, "test": 40},
+    "left_out": "",
+    "conflicts": [{"text": "both", "labels": {"bad": 2, "good": 1}, "rows": []}],
+}
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    store = RunStore(tmp_path / "runs")
+    answering(store, "one", np.full((4, 2), 0.5), texts([0, 1, 0, 1]))
+    return Source(store.read("one"), Reader(store))
+
+
+def test_before_anybody_has_looked_it_says_how(source):
+    with pytest.raises(NotAvailable, match="sentiscope errors one --label-errors"):
+        DOUBTED.shape(source)
+
+
+def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
+    here = kept.files(RunStore(tmp_path / "runs"), source.record, "test")
+    here.folder.mkdir(parents=True)
+    here.path("json").write_text(json.dumps(FOUND))
+    shown = DOUBTED.shape(source)
+    assert shown.said == "1 of 1\u202f200 in train, 0 of 40 in test"
+    rows = DOUBTED.draw(shown, Look()).rows
+    assert rows["text"].tolist() == ["=one", "two"] and rows["likely"].tolist() == ["yes", ""]
+    assert conflicts_table(shown)["labels"].tolist() == ["bad 2, good 1"]
+    assert DOUBTED.numbers(shown)["Label errors"]["margin"].tolist() == [-0.8, -0.2]
+
+
+def test_a_file_of_nonsense_is_looked_for_again(source, tmp_path):
+    here = kept.files(RunStore(tmp_path / "runs"), source.record, "test")
+    here.folder.mkdir(parents=True)
+    here.path("json").write_text("[1, 2")
+    with pytest.raises(NotAvailable):
+        DOUBTED.shape(source)
 
 
 def row(name, log_odds):
@@ -28,7 +89,7 @@ def difference(training, split, p):
     return {**ends, "interval": [split - training - 0.1, split - training + 0.1], "p": p}
 
 
-FOUND = {
+SHIFT_FOUND = {
     "n": {"training": 48, "split": 16},
     "read": {"training": 48, "split": 16},
     "left_out": "",
@@ -45,12 +106,12 @@ FOUND = {
     ("low", "said"), [(0.51, "tells test from training"), (0.49, "cannot tell test from training")]
 )
 def test_the_sentence_is_that_of_the_interval(low, said):
-    found = Shifted({**FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
+    found = Shifted({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
     assert said in found.sentence and f"AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
 
 
 def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
-    shown = Shifted(FOUND, "test")
+    shown = Shifted(SHIFT_FOUND, "test")
     table = shift_rows(shown)
     assert list(table["measure"]) == ["AUC of telling them apart", "unknown words", "share of <b>"]
     assert list(table["p"]) == [0.0001, 0.02, 0.02] and table["difference"].tolist()[1:] == [pytest.approx(0.2), -0.25]
@@ -60,11 +121,11 @@ def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
 
 
 def test_words_of_the_split_stand_before_those_of_training():
-    marks = words_marks(Shifted(FOUND, "test"))
+    marks = words_marks(Shifted(SHIFT_FOUND, "test"))
     assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
     assert [each.apart for each in marks.rows] == [False, False, True]
-    assert SHIFT_WORDS.say(SHIFT_WORDS.note, Shifted(FOUND, "test")) == "3 of 100 tried"
-    none = Shifted({**FOUND, "words": []}, "test")
+    assert SHIFT_WORDS.say(SHIFT_WORDS.note, Shifted(SHIFT_FOUND, "test")) == "3 of 100 tried"
+    none = Shifted({**SHIFT_FOUND, "words": []}, "test")
     assert SHIFT_WORDS.say(SHIFT_WORDS.reading, none).startswith("No word or short phrase")
 
 
@@ -77,7 +138,7 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch
     store = RunStore(runs)
     here = shifted.files(store, store.read("finished"), "test").path("json")
     here.parent.mkdir(parents=True, exist_ok=True)
-    here.write_text(json.dumps(FOUND))
+    here.write_text(json.dumps(SHIFT_FOUND))
     app.run()
     assert not app.exception and "A classifier of words tells test from training: AUC 0.71" in words(app)
     marks = next(each for each in drawn(app, "marks") if "test or training" in json.dumps(each))

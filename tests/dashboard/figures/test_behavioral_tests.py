@@ -1,4 +1,4 @@
-"""Failure rates as a table of marks: which run stands first, what is said, and what cannot be asked."""
+"""Failure rates by capability, what is said of them, and the cases that a run does not pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import pytest
 from core.behaviour.judge import judge
 from core.behaviour.polarity import sides_of
 from core.behaviour.suite import Case, Suite, SuiteTest
-from dashboard.figures.behavioral_tests import RATES, Behaved, consistent, finding, listed, rates_marks, rates_table
+from dashboard.figures.behavioral_tests import (
+    FAILING,
+    RATES,
+    Behaved,
+    consistent,
+    failing,
+    failing_table,
+    finding,
+    listed,
+    rates_marks,
+    rates_table,
+)
 from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)
@@ -107,3 +118,50 @@ def test_the_numbers_have_a_row_for_each_test_capability_and_run(behaved):
 def test_it_is_exported_by_itself(behaved):
     html = RATES.draw(behaved, LOOK).html("place")
     assert "negation" in html and "<script" not in html
+
+
+FEW = Suite(
+    "mine",
+    (
+        SuiteTest("plain", "words", "minimum", (Case(("a",), ("positive",)), Case(("b",), ("positive",)))),
+        SuiteTest("case", "words", "invariance", (Case(("a", "A")),)),
+        SuiteTest("very", "intensity", "direction", (Case(("b", "very b"), ("negative",)),)),
+    ),
+)
+
+
+@pytest.fixture
+def asked_few() -> Behaved:
+    # texts: a, b, A, very b
+    one = judge("one", FEW, SIDES, np.array([[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]]))
+    two = judge("two", FEW, SIDES, np.array([[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]]))
+    return Behaved({"one": one, "two": two}, "one")
+
+
+def test_a_test_lists_what_a_run_does_not_pass_beside_what_the_others_say(asked_few):
+    found = failing(asked_few, "test plain", "one")
+    assert (len(found.cases), found.asked, found.single) == (1, 2, True)
+    [row] = failing_table(found).to_dict("records")
+    assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
+    assert FAILING.say(FAILING.note, found) == "1 of 2 fail for one"
+
+
+def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_looked_into(asked_few):
+    [_, row] = failing_table(failing(asked_few, "capability words", "one")).to_dict("records")
+    assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
+    assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
+    [row] = failing_table(failing(asked_few, "capability intensity", "one")).to_dict("records")
+    assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
+    assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")
+
+
+def test_what_is_passed_leaves_an_empty_table(asked_few):
+    found = failing(asked_few, "test case", "two")
+    assert found.cases == () and failing_table(found).empty
+
+
+def test_the_test_is_named_only_where_there_are_several(asked_few):
+    look = Look(dark=False, projector=False)
+    shown = FAILING.draw(failing(asked_few, "capability words", "one"), look).rows
+    assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
+    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), look).rows

@@ -1,4 +1,4 @@
-"""What a selection says more often: planted words come first, with the interval of their z; the picked one."""
+"""Words, columns and tags that a selection has more often than the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from answering import answering, right_where, texts
 from core.failures.phrases import overused as plainly
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.distinguishing_features import overused, words_marks, words_table
+from dashboard.figures.distinguishing_features import (
+    marked,
+    marked_marks,
+    marked_table,
+    overused,
+    words_marks,
+    words_table,
+)
 from dashboard.figures.filtering import FURTHER, changed
 
 
@@ -60,3 +67,39 @@ def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_select
 def test_nothing_and_everything_have_no_words(known):
     assert not overused(analyse(known[0], "all", known[1])).found
     assert not words_marks(overused(analyse(known[0], "word=no such", known[1]))).rows
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    """Four hundred rows; those of the web are wrong more often."""
+    store, rows, random = RunStore(tmp_path / "runs"), np.arange(400), np.random.default_rng(0)
+    source = random.choice(["web", "phone"], 400)
+    right = random.random(400) > np.where(source == "web", 0.7, 0.1)
+    answering(
+        store, "one", right_where(right, rows % 2), texts(rows % 2, source=source, day=random.choice(list("ab"), 400))
+    )
+    tagged = make_known(store, store.read("one"), "test")
+    tagged.find()
+    return tagged, store
+
+
+@pytest.mark.slow
+def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
+    shown, frame = marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
+    row, web = marked_table(shown).iloc[0], frame["source"] == "web"
+    assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
+    assert row["share"] == pytest.approx(web[frame["wrong"]].mean())
+    assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
+    first = marked_marks(shown).rows[0]
+    assert first.id == "source=web" and first.picks and not first.cells["share"].tie
+
+
+@pytest.mark.slow
+def test_what_the_selection_was_made_by_says_nothing_of_it(tagged):
+    names = {row["name"] for row in marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
+    assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
+
+
+@pytest.mark.slow
+def test_everything_has_no_marks(tagged):
+    assert not marked_marks(marked(analyse(tagged[0], "all", tagged[1]))).rows

@@ -1,4 +1,4 @@
-"""Where errors gather: numbers as plain pandas counts them, the axis of ratios, what is no cause, few sentences."""
+"""Error rates by tag, slices that were found, and the steps that the numbers bear out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from dashboard.figures.error_rates import (
     gathered_table,
     log_axis,
     name_of,
+    next_steps,
     ratio_mark,
+    rules_of,
     sliced,
     sliced_marks,
     sliced_table,
@@ -139,3 +141,61 @@ def test_a_rule_has_a_name():
     assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
         *("negation", "source web", "source missing", "unseen yes")
     ]
+
+
+@pytest.fixture
+def known(tmp_path):
+    """Six hundred rows that are wrong where two columns meet."""
+    store, rows, random = RunStore(tmp_path / "runs"), np.arange(600), np.random.default_rng(0)
+    one, two = (random.choice(list("xy"), 600) for _ in range(2))
+    right = random.random(600) > np.where((one == "x") & (two == "x"), 0.8, 0.05)
+    answering(store, "one", right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
+    known = make_known(store, store.read("one"), "test")
+    known.find()
+    return known, store
+
+
+@pytest.mark.slow
+def test_the_planted_pair_is_there_with_the_numbers_of_the_table(known):
+    shown, frame = sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
+    table = sliced_table(shown).set_index("rules")
+    both = (frame["one"] == "x") & (frame["two"] == "x")
+    row = table.loc["one=x;two=x"]
+    assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
+    assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
+    assert "one=x;two=x" in [each.id for each in sliced_marks(shown).rows]
+
+
+@pytest.mark.slow
+def test_the_slice_that_is_selected_is_picked(known):
+    assert sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
+    assert sliced(analyse(known[0], "wrong", known[1])).picked == ""
+    assert all(rules_of(each) for each in sliced(analyse(known[0], "wrong", known[1])).found.slices)
+
+
+def steps(tmp_path, chance):
+    """Of 600 rows that are wrong with this chance, given whether they ask."""
+    store, random, rows = RunStore(tmp_path / "runs"), np.random.default_rng(0), np.arange(600)
+    asks = rows % 3 == 0
+    frame = texts(rows % 2)
+    frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
+    right = random.random(600) > np.where(asks, *chance)
+    answering(store, "one", right_where(right, rows % 2, 0.8), frame)
+    known = make_known(store, store.read("one"), "test")
+    known.find()
+    shown = analyse(known, "wrong", store)
+    return next_steps(shown, gathered(shown), sliced(shown)), known.table.frame, asks
+
+
+@pytest.mark.slow
+def test_a_tag_that_survives_is_advised_with_its_rates(tmp_path):
+    found, frame, asks = steps(tmp_path, (0.5, 0.1))
+    first = found[0]
+    assert first.rules == ("wrong", "tag=question") and first.advice.startswith("Add questions")
+    rate, rest = frame["wrong"][asks].mean(), frame["wrong"][~asks].mean()
+    assert first.evidence == f"question: {100 * rate:.1f} % of 200 are wrong, {100 * rest:.1f} % of the others"
+
+
+@pytest.mark.slow
+def test_chance_is_no_advice(tmp_path):
+    assert steps(tmp_path, (0.2, 0.2))[0] == []

@@ -1,4 +1,4 @@
-"""The search for the smallest change in words: how far it is, what its end says, texts with their moves."""
+"""The smallest changes that flip an answer, and counter-examples that were kept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from itertools import repeat
 
 import pytest
 
+from core.cells import csv_text
+from core.failures.counter_examples import Answer, CounterExample
 from core.interpret.flip import Allowed, Flip, Move, Search
 from dashboard.figures import counterfactuals
-from dashboard.figures.counterfactuals import Searching
+from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, Searching, examples_table, inner_link
+from dashboard.figures.theme import Look
 
 TEXT = "not <b>good</b> at all"
 NOT, GOOD = Move("not", 0, 3), Move("good", 7, 11, "bad")
@@ -86,3 +89,46 @@ def test_the_table_has_the_text_and_every_flip():
     assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
     assert table["moves"].tolist()[1:] == ["“not” deleted, “good” replaced by “bad”", "“not” deleted"]
     assert table["probability:positive"].tolist() == [0.1, 0.7, 0.8] and set(table["verdict"]) == {"proven"}
+
+
+def example(text, label="positive"):
+    return CounterExample(text, text, label, "=note", "ann", "sentence?text=x", "2026-01-31T12:00:00+00:00")
+
+
+SHOWN = ClassList(
+    [example("not bad"), example("=1+1"), example("fine", "so so")],
+    {"one": [Answer("negative", 0.25, True), Answer("positive", 0.75, False), Answer("positive", None, None)]},
+    "one",
+    3,
+)
+
+
+def test_the_note_counts_where_the_run_is_wrong_and_has_the_class():
+    assert COUNTER_EXAMPLES.say(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
+    drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
+    assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
+    assert list(drawn["time"]) == ["2026-01-31"] * 3
+
+
+def test_its_csv_can_be_trained_on_and_holds_no_formula():
+    table = examples_table(SHOWN)
+    assert list(table)[:3] == ["text", "label", "note"] and list(table["one, P(label)"])[:2] == [0.25, 0.75]
+    assert "'=1+1,positive,'=note" in csv_text(table)
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("sentence?run=one&text=a%20b", "sentence?run=one&text=a%20b"),
+        ("/base/sentence?run=one", "sentence?run=one"),
+        ("https://host:8501/sentence?run=one#x", "sentence?run=one"),
+        ("javascript:alert(1)//sentence?x", ""),
+        ("data:text/html,<script>/sentence?x", ""),
+        ("//[broken/sentence?x", ""),
+        ("https://elsewhere/other?x=1", ""),
+        ("sentence", ""),
+        ("", ""),
+    ],
+)
+def test_only_a_link_into_the_dashboard_is_shown_as_one(link, shown):
+    assert inner_link(link) == shown
