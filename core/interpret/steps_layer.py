@@ -81,6 +81,10 @@ class Chosen:
         at = {5: (0, self.component, self.head), 4: (0, self.head)}.get(value.dim(), (0,))
         return exact(value[at])
 
+    def of_maps(self, name: str) -> Array:
+        """What the layer recorded of all components (N, …) of this head."""
+        return exact(self.record.values[name].value[0, :, self.head])
+
     def formula(self, name: str) -> str:
         """The formula that stands beside the code."""
         return self.record.values[name].formula
@@ -100,18 +104,8 @@ class Chosen:
 
 def layer_stages(chosen: Chosen) -> Iterator[Stage]:
     """From what enters the layer to what leaves it."""
-    scores = _terms(chosen)
-    hidden = _mask(chosen)
-    yield _queries(chosen)
-    yield _scores(chosen)
-    yield scores
-    yield hidden
-    yield _softmax(chosen)
-    yield _combine(chosen)
-    yield _mix(chosen)
-    yield _joined(chosen)
-    yield _residual(chosen)
-    yield _feedforward(chosen)
+    stages = _queries, _scores, _terms, _mask, _softmax, _combine, _mix, _joined, _residual, _feedforward
+    yield from (make(chosen) for make in stages)
 
 
 def _queries(chosen: Chosen) -> Stage:
@@ -207,9 +201,8 @@ def _terms(chosen: Chosen) -> Stage:
             formula += r" + \log g_j"
         elif name != "lexical":
             told, latex = _further(chosen, name, lines)
-            matrices.append(
-                chosen.pairs(latex, chosen.pick(term.value), recorded_sum(term.parts, content.shape, "", chosen.pick))
-            )
+            sums = recorded_sum(term.parts, content.shape, "", chosen.pick)
+            matrices.append(chosen.pairs(latex, chosen.pick(term.value), sums))
             said.append(told)
             added.append((matrices[-1].values,))
             formula += f" + {latex}"
@@ -277,10 +270,8 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> tuple[st
     mean = sigma.mean(1, keepdims=True)
     matrices.append(Matrix(r"\overline{\sigma}", mean, chosen.tokens, ("mean",), "weight"))
     lines.append(r"\overline{\sigma}_i = \tfrac{1}{T}\sum_j \sigma_{ij}")
-    return "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read.", (
-        factor,
-        mean,
-    )
+    told = "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read."
+    return told, (factor, mean)
 
 
 def _gate(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
@@ -333,9 +324,8 @@ def _mask(chosen: Chosen) -> Stage:
 
 def _softmax(chosen: Chosen) -> Stage:
     matrices, allowed = [], chosen.read("S") > 0
-    for component, maps in enumerate(_maps(chosen)):
-        score = exact(chosen.record.values["s'"].value[0, component, chosen.head])
-        rule = Softmax(np.where(allowed, score, -np.inf))
+    for component, (maps, scores) in enumerate(zip(chosen.of_maps("A"), chosen.of_maps("s'"), strict=True)):
+        rule = Softmax(np.where(allowed, scores, -np.inf))
         matrices.append(chosen.pairs(_map(component, chosen.many), maps, rule, weight=True))
     which = r"A_{n,ij}" if chosen.many else "A_{ij}"
     formula = rf"{which} = \frac{{e^{{{chosen.score}_{{ij}}}}}}{{\sum_{{m}} e^{{{chosen.score}_{{im}}}}}}"
@@ -345,18 +335,12 @@ def _softmax(chosen: Chosen) -> Stage:
     return Stage("softmax", "Softmax", (formula,), reading, tuple(matrices))
 
 
-def _maps(chosen: Chosen) -> Array:
-    """(N, L, L) of this head."""
-    return exact(chosen.record.values["A"].value[0, :, chosen.head])
-
-
 def _map(component: int, many: bool) -> str:
     return f"A_{{{component}}}" if many else "A"
 
 
 def _combined(chosen: Chosen) -> Sum:
-    c = exact(chosen.record.values["c"].value[0, :, chosen.head])  # (N, L, 1)
-    maps = _maps(chosen)
+    c, maps = chosen.of_maps("c"), chosen.of_maps("A")  # (N, L, 1) and (N, L, L)
     return Sum(tuple(zip(c, maps, strict=True)), maps[0].shape)
 
 
@@ -370,33 +354,31 @@ def _combine(chosen: Chosen) -> Stage:
 
     learned, values = chosen.record.values[r"\lambda"], column(chosen.record.values["lambda"].value[..., 0])
     rule = recorded_sum(learned.parts, values.shape, learned.after, column)
-    names = tuple(rf"\lambda_{n}" for n in range(1, attention.components))
     rows = chosen.tokens if len(values) > 1 else ("all tokens",)
     plain = tuple(f"λ{subscript(n)}" for n in range(1, attention.components))
     untouched = rule if np.allclose(values, rule.values(), rtol=1e-12, atol=0) else None
     matrices = [Matrix(r"\lambda", values, rows, plain, rule=untouched)]
-    matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(_maps(chosen))]
+    matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(chosen.of_maps("A"))]
     combined = _combined(chosen)
     matrices.append(chosen.pairs("P", combined.values(), combined, weight=True))
-    lines, reading = _weights(chosen, names)
-    silent_maps = Changes((chosen.change,), attention.index).silent_maps(
-        attention.components, attention.heads, torch.device("cpu")
-    )
-    for silent, how in zip(silent_maps, ("off", "at its mean, so that it weighs nothing here"), strict=True):
+    lines, reading = _weights(chosen)
+    changes, sizes = Changes((chosen.change,), attention.index), (attention.components, attention.heads)
+    both = changes.silent_maps(*sizes, torch.device("cpu"))
+    for silent, how in zip(both, ("off", "at its mean, so that it weighs nothing here"), strict=True):
         named = [n for n, found in enumerate(silent[0, :, head, 0, 0].tolist()) if found]
         reading += "".join(f" As edited, A{subscript(n)} is {how}." for n in named)
     return Stage("combine", "Combine", tuple(lines), reading, tuple(matrices))
 
 
-def _weights(chosen: Chosen, names: tuple[str, ...]) -> tuple[list[str], str]:
+def _weights(chosen: Chosen) -> tuple[list[str], str]:
     """How the maps are added up, as formulas and in words."""
     attention = chosen.layer.attention
     sign = "-" if attention.mixing.sign < 0 else "+"
-    line = "P = A_0" + "".join(f" {sign} {name} A_{n}" for n, name in enumerate(names, start=1))
+    line = "P = A_0" + "".join(rf" {sign} \lambda_{n} A_{n}" for n in range(1, attention.components))
     line = line.replace(r"\lambda_1", r"\lambda") if sign == "-" else line
     lines = [line, chosen.formula(r"\lambda")]
     taken = "taken away" if sign == "-" else "added"
-    total = exact(chosen.record.values["c"].value[0, :, chosen.head, :, 0]).sum(0)
+    total = chosen.of_maps("c")[..., 0].sum(0)
     sums = f"{total[0]:.2f}" if np.allclose(total, total[0]) else f"{total.min():.2f} to {total.max():.2f}"
     reading = f"The further maps are {taken}, each with its λ; a row of P sums to {sums}."
     if attention.row_norm:

@@ -64,13 +64,11 @@ class Heads(nn.Module):
         if silent is not None:
             left = _token_mean(self._attend(q, k, v, silent, reading.keep, keys, trace=False)[0], reading.keep)
             out = out + left
-            if record is not None:
-                record(r"\overline{o}", left)
-        if record is not None:
-            record("o", out, r"o_i = \sum_j P_{ij}\,v_j")
+            record(r"\overline{o}", left)
+        record("o", out, r"o_i = \sum_j P_{ij}\,v_j")
         if self.head_norm is not None:
             out = self.head_norm(out) * self.mixing.scale
-            if record is not None:
+            if record:
                 record(r"\hat{o}", out, rf"\hat{{o}}_i = {self.mixing.scale:.2f}\,\operatorname{{RMSNorm}}(o_i)")
         if changes is not None:
             off, level = changes.silent_heads(self.heads, out.device)
@@ -80,7 +78,7 @@ class Heads(nn.Module):
             return out, seen
         B, H, L, _ = v.shape
         seen = replace(seen, coefficients=c.expand(B, self.components, H, L, 1), head_outputs=out)
-        if record is not None and seen.maps is not None:
+        if record and seen.maps is not None:
             record("S", (keys[:, None] if seen.support is None else keys[:, None] & seen.support).expand(B, L, L))
             record("A", seen.maps)
             record("c", seen.coefficients)
@@ -119,12 +117,12 @@ class Heads(nn.Module):
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
 
-    def _coefficients(self, x: Tensor, changes: Changes | None, record: Record | None) -> tuple[Tensor, Tensor | None]:
+    def _coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
         """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.lambdas(c, self.mixing.sign)
-        if record is not None:
+        if record:
             record("lambda", self.mixing.sign * c[:, 1:])
         if self.row_norm:
             c = c / c.abs().sum(1, keepdim=True)
@@ -190,15 +188,14 @@ class Attention(Heads):
         lexical = None if changes is None else changes.lexical(x)
         q, k = self._scores(x, reading, log_gate, lexical)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
-        trace = trace or record is not None
+        trace = trace or bool(record)
         out, seen = self.say(x, (q, k, v), reading, keys, changes, trace=trace)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
-        if record is not None:
-            record("x", x)
-            record("v", v, r"v_j = x_j W_V + b_V")
-            record("y", y)
+        record("x", x)
+        record("v", v, r"v_j = x_j W_V + b_V")
+        record("y", y)
         return y, replace(
             seen,
             hidden=y,
@@ -214,9 +211,8 @@ class Attention(Heads):
         B, L, _ = x.shape
         N, H, record = self.components, self.heads, reading.record
         q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
-        if record is not None:
-            record("q", q)
-            record("k", k)
+        record("q", q)
+        record("k", k)
         if self.temperature is not None:
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         if self.terms.rotary:
@@ -225,7 +221,7 @@ class Attention(Heads):
         q, k = self.terms.multiplied(q, k, reading, lexical)
         columns = self.terms.columns(reading, log_gate, lexical)
         found = append(q, k, columns)
-        if record is not None:
+        if record:
             record("s'", found[0] @ found[1].transpose(-1, -2))
             for name, pair in columns.items():
                 query, key = (each.expand(*q.shape[:4], -1) for each in pair)

@@ -18,7 +18,7 @@ from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.ngrams import CharacterNGrams, silenced
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
-from core.models.record import Record
+from core.models.record import SILENT, Record
 from core.models.segments import MARK, Segments, segments
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
@@ -63,7 +63,7 @@ class Layer(nn.Module):
         rewritten = self.feedforward(inner, record)
         summed = middle + self.dropout(rewritten)
         x = summed if self.pre else self.feedforward_norm(summed)
-        if record is not None:
+        if record:
             record("h", before)
             record("u", added, "u_i = h_i + y_i", ((before,), (attended,)))
             record(r"\hat{u}", inner if self.pre else middle)
@@ -130,7 +130,7 @@ class EncoderClassifier(nn.Module):
         similarity: bool = False,
         embedded: Tensor | None = None,
         donor: Trace | None = None,
-        record: Record | None = None,
+        record: Record = SILENT,
     ) -> Output:
         """Classify a batch; with `trace`, also show the inside (evaluation mode only).
 
@@ -158,13 +158,13 @@ class EncoderClassifier(nn.Module):
             self._check(each, batch)
             _check_donor(each, batch, donor)
         off = [each.pieces_off for each in changes]
-        own = None if record is None else record.part("embedding")
+        own = record.part("embedding")
         segments_off = [each.segments_off for each in changes]
         entering = self._enter(self.embed(batch, off, own), batch, embedded, segments_off, own)
         given = () if donor is None else donor.layers
         inside = trace or similarity
         x, seen = self._read(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
-        read = self.head(x, batch.keep, trace=trace, record=None if record is None else record.part("head"))
+        read = self.head(x, batch.keep, trace=trace, record=record.part("head"))
         logits = self._of_tokens(read.logits) if self.head.each_token else read.logits
         shown = None
         if trace:
@@ -186,18 +186,14 @@ class EncoderClassifier(nn.Module):
         """(B, L', C) of a completed batch → (B, L, C): of the tokens of the texts alone."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
-    def embed(
-        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record | None = None
-    ) -> Tensor:
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
         """(B, L, d): the vector of each token, n-grams in it (but those that are `off`), its position not yet."""
         x: Tensor = self.embedding(batch.ids)
-        if record is not None:
-            record("E", x)
+        record("E", x)
         if self.ngrams is not None:
             grams = self.ngrams(batch.grams, off)
             x = x + grams
-            if record is not None:
-                record(r"\overline{G}", grams, r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
+            record(r"\overline{G}", grams, r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
         return x * self.scale
 
     def vectors(self, batch: Batch) -> Tensor:
@@ -300,20 +296,18 @@ class EncoderClassifier(nn.Module):
         trace: bool,
         intervene: Sequence[Intervention],
         donor: Sequence[LayerTrace] = (),
-        record: Record | None = None,
+        record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
         """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
         reading = Reading(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for index, layer in enumerate(self.layers):
-            if record is not None:
-                reading = dataclasses.replace(reading, record=record.of(index))
-            x, shown = layer(x, reading, trace=trace, intervene=intervene)
+            own = dataclasses.replace(reading, record=record.of(index)) if record else reading
+            x, shown = layer(x, own, trace=trace, intervene=intervene)
             seen.append(shown)
         last = self.final_norm(x)
-        if record is not None:
-            record("z", x)
-            record("h", last)
+        record("z", x)
+        record("h", last)
         return last, seen
 
     def _enter(
@@ -322,7 +316,7 @@ class EncoderClassifier(nn.Module):
         batch: Batch,
         embedded: Tensor | None = None,
         off: Sequence[bool] = (),
-        record: Record | None = None,
+        record: Record = SILENT,
     ) -> Tensor:
         """x (B, L, d) of a completed batch with class token, positions and segments (but those that are `off`).
 
@@ -338,10 +332,8 @@ class EncoderClassifier(nn.Module):
         if self.segments is not None:
             rows = self.segments(batch.ids, off)
             x = x + rows
-            if record is not None:
-                record("S", rows, "S_{s(i)}", ((1.0,),))
-        if record is not None:
-            record("x", x)
+            record("S", rows, "S_{s(i)}", ((1.0,),))
+        record("x", x)
         return self.dropout(x)
 
     def _check(self, intervene: Intervention, batch: Batch) -> None:

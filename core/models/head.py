@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.exceptions import ConfigError
 from core.models.attend import attend_explicit, attend_fused
 from core.models.dropout import Dropout
-from core.models.record import Record
+from core.models.record import SILENT, Record
 from core.models.trace import HeadTrace
 
 
@@ -77,14 +77,14 @@ class Head(nn.Linear):
         self.one_logit, self.first, self.each_token = one_logit, pooling == "cls", each_token
 
     def forward(  # type: ignore[override]
-        self, x: Tensor, keep: Tensor, *, trace: bool, record: Record | None = None
+        self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT
     ) -> HeadOutput:
         """x (B, L, d), keep (B, L) → logits and pooled vector; with `trace`, also branches and maps."""
         x = self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
         x = torch.cat([x, *branches.values()], -1)
         maps = None
-        if record is not None:
+        if record:
             for kernel, branch in branches.items():
                 record(f"C_{{{kernel}}}", branch)
             record("r", x, rf"r_i = [h;\,{';'.join(record.values)}]_i")
@@ -93,19 +93,16 @@ class Head(nn.Linear):
         read = x
         if not self.each_token:
             read = x[:, 0] if self.first else masked_mean(x, keep)
-        if record is not None:
-            record("p", read)
+        record("p", read)
         if self.dense is not None and self.dense_norm is not None:
             raised = F.relu(self.dense(read))
             read = self.dense_norm(raised)
-            if record is not None:
-                record("m", raised, r"m = \operatorname{ReLU}(W_1\,p + b_1)")
-                record("t", read, r"t = \operatorname{LayerNorm}(m)")
+            record("m", raised, r"m = \operatorname{ReLU}(W_1\,p + b_1)")
+            record("t", read, r"t = \operatorname{LayerNorm}(m)")
         logits = super().forward(read)
         if self.one_logit:
             logits = F.pad(logits, (1, 0))
-        if record is not None:
-            record("l", logits)
+        record("l", logits)
         pooled = masked_mean(read, keep) if self.each_token else read
         return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
 
@@ -178,22 +175,20 @@ class HeadAttention(nn.Module):
         self.heads = heads
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
-    def forward(
-        self, x: Tensor, keep: Tensor, *, trace: bool, record: Record | None = None
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT) -> tuple[Tensor, Tensor | None]:
         """x (B, L, d), keep (B, L) → (B, L, d) and, if asked, the maps (B, h, L, L)."""
         B, L, d = x.shape
         q, k, v = (each(x).view(B, L, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
         q, k = (q / math.sqrt(d // self.heads))[:, None], k[:, None]  # one component
         one, maps = x.new_ones(1, 1, 1, 1, 1), None
-        if trace or record is not None:
+        if trace or record:
             out, maps = attend_explicit(q, k, v, one, keep)
             maps = maps[:, 0]
         else:
             out = attend_fused(q, k, v, one, keep)
         joined = out.transpose(1, 2).reshape(B, L, d)
         y = self.out(joined)
-        if record is not None and maps is not None:
+        if record and maps is not None:
             record("q", q[:, 0])
             record("k", k[:, 0])
             record("A", maps)

@@ -22,7 +22,7 @@ from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.mixing import Single
-from core.models.record import Record
+from core.models.record import SILENT, Record
 from core.models.segments import segments
 from core.models.terms import NEUTRAL, Reading, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
@@ -194,9 +194,7 @@ class PretrainedClassifier(EncoderClassifier):
         """d."""
         return self.vector_width
 
-    def embed(
-        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record | None = None
-    ) -> Tensor:
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
         """(B, L, e): the row of each token, its position not yet."""
         found: Tensor = self.entering.get_submodule("word_embeddings")(self.rows(batch.ids))
         return found
@@ -233,7 +231,7 @@ class PretrainedClassifier(EncoderClassifier):
         batch: Batch,
         embedded: Tensor | None = None,
         off: Sequence[bool] = (),
-        record: Record | None = None,
+        record: Record = SILENT,
     ) -> Tensor:
         """x (B, L, e) of a completed batch as it enters the first layer, words replaced by `embedded`."""
         if embedded is not None:

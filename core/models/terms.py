@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from core.models.changes import Lexicon
 from core.models.formula import Term
-from core.models.record import Record
+from core.models.record import SILENT, Record
 from core.models.support import Support
 from core.models.trace import LayerTrace
 
@@ -41,7 +41,7 @@ class Reading:
     """Whether the first position is a class token."""
     donor: tuple[LayerTrace, ...] = ()
     """Layers of another text, from which interventions may take something."""
-    record: Record | None = None
+    record: Record = SILENT
     """What this layer is told to, for whoever shows it step by step."""
 
 
@@ -78,7 +78,7 @@ class KeyGate(nn.Module):
         self.bias = nn.Parameter(torch.full((1,), GATE_OPEN))
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
-    def forward(self, x: Tensor, polarity: Tensor | None, record: Record | None = None) -> Tensor:
+    def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
         """x (B, L, d), polarity (B, L, 3K) → log g (B, L)."""
         content, opened = x @ self.weight, None
         logit = content + self.bias
@@ -87,7 +87,7 @@ class KeyGate(nn.Module):
                 raise RuntimeError("a gate guided by a lexicon needs the polarity of the tokens")
             opened = self.strength, valence(polarity).abs()
             logit = logit + opened[0] * opened[1]
-        if record is not None:
+        if record:
             parts = (content,), (self.bias,), *([opened] if opened else [])
             record("g", logit.sigmoid(), parts=parts, after="sigmoid")
         return F.logsigmoid(logit)
