@@ -7,11 +7,15 @@ text: `0.42·1.10 + 0.31·(−0.20) + …`. What the text leaves out stands as `
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
+from core.models.record import Parts
 from core.numbers import MINUS
 
 Array = np.ndarray
@@ -173,6 +177,35 @@ class Largest:
         """Where it stands."""
         place = int(self.x[:, j].argmax())
         return f"the largest of {len(self.x)}, at {self.names[place]}"
+
+
+def exact(weight: Tensor) -> Array:
+    """A tensor in float64, on the CPU."""
+    found: Array = weight.detach().double().cpu().numpy()
+    return found
+
+
+def linear(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
+    """x W^T + b, or those of its outputs."""
+    bias = None if module.bias is None else exact(module.bias)[part]
+    return Dot(x, exact(module.weight).T[:, part], bias)
+
+
+def norm(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
+    """LayerNorm or RMSNorm; None where there is none."""
+    if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
+        return None
+    eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
+    bias = getattr(module, "bias", None)
+    return Norm(
+        x, exact(module.weight), None if bias is None else exact(bias), eps, isinstance(module, nn.LayerNorm), scale
+    )
+
+
+def recorded_sum(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
+    """The sum that a module has recorded, of what `pick` takes of each tensor."""
+    factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
+    return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 
 
 Rule = Dot | Sum | Hidden | Softmax | Norm | Largest

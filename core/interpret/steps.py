@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from core.evaluation.predict import Predictions, device_of, evaluating
+from core.evaluation.predict import Predictions, device_of
 from core.exceptions import InputError, NotAvailable
-from core.interpret.naive import exact
 from core.interpret.reader import Reader
 from core.interpret.rules import Array
 from core.interpret.sentence import CLASS_TOKEN, LAST_TOKEN, PADDING
@@ -17,7 +16,7 @@ from core.interpret.steps_head import probability_stage
 from core.interpret.steps_plain import plain_stages
 from core.models.encoder import EncoderClassifier
 from core.models.linear import BagOfNgrams
-from core.models.trace import Batch, Trace
+from core.models.trace import Batch
 from core.numbers import count, number
 from core.text.ids import UNKNOWN
 from core.text.tags import TAGS
@@ -51,27 +50,24 @@ def steps(
         raise NotAvailable("the model knows no word of this text; type another one")
     batch = Batch.of(one_text(encoding)).to(device_of(model))
     attentive = isinstance(model, EncoderClassifier)
-    seen: Trace | None = None
     if len(encoding.tokens) > MOST_TOKENS or (isinstance(model, EncoderClassifier) and model.fill > MOST_TOKENS):
         raise NotAvailable(
             f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
         )
     said = reader.say([text], reader.intervene)
-    with evaluating(model):
-        seen = model(batch, trace=True).trace
-    tokens, ids = list(encoding.tokens), np.array(encoding.ids)
+    tokens, read = list(encoding.tokens), batch
     sizes = (len(model.layers), model.heads, model.components) if isinstance(model, EncoderClassifier) else (0, 0, 0)
     place = _place((layer, head, component), sizes)
     with torch.inference_mode():
-        if isinstance(model, EncoderClassifier) and seen is not None:
+        if isinstance(model, EncoderClassifier):
             tokens = [CLASS_TOKEN] * model.first + tokens + [LAST_TOKEN] * model.last
             tokens += [PADDING] * max(0, model.fill - len(tokens))
-            ids = model.complete(batch)[0].ids[0].cpu().numpy()
-            inside = list(encoder_stages(model, seen, ids, tuple(tokens), place, reader.classes, reader.change))
+            read = model.complete(batch)[0]
+            inside = list(encoder_stages(model, batch, tuple(tokens), place, reader.classes, reader.change))
         else:
-            polarity = None if batch.polarity is None else exact(batch.polarity[0])
-            inside = list(plain_stages(model, ids, tuple(tokens), polarity, reader.classes))  # type: ignore[arg-type]
-    first = _tokens(encoding, seen, tuple(tokens), ids, reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
+            read = batch._replace(tags=None)
+            inside = list(plain_stages(model, batch, tuple(tokens), reader.classes))
+    first = _tokens(encoding, read, tuple(tokens), reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
     last = probability_stage(inside[-1].matrices[-1], reader.task, reader.scaling, _mixed(reader, said))
     _check_answer(last.matrices[-1].values[0], said.probabilities[0], reader.classes)
     at = [each + 1 if attentive else 0 for each in place[:2]]
@@ -123,15 +119,14 @@ def _mixed(reader: Reader, said: Predictions) -> tuple[float, Array] | None:
     return reader.mix_weight, np.asarray(said.parts.tfidf, np.float64)
 
 
-def _tokens(
-    encoding: Encoding, seen: Trace | None, tokens: tuple[str, ...], ids: Array, size: int, *, counted: bool
-) -> Stage:
+def _tokens(encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool) -> Stage:
     """What the text becomes."""
     words: tuple[tuple[str, ...], ...] = ()
     columns: tuple[str, ...] = ("id",)
-    if seen is not None and seen.tags is not None:
+    ids = read.ids[0].cpu().numpy()
+    if read.tags is not None:
         names = ("–", *TAGS, "class")
-        words, columns = tuple((names[tag],) for tag in seen.tags[0].tolist()), ("id", "part of speech")
+        words, columns = tuple((names[tag],) for tag in read.tags[0].tolist()), ("id", "part of speech")
     matrix = Matrix(r"\mathrm{id}", ids[:, None].astype(float), tokens, columns, "count", words=words)
     what = "n-grams, words and pairs of them," if counted else "pieces,"
     reading = f"The text becomes {what} each with its number in a vocabulary of {count(size)}."

@@ -6,7 +6,9 @@ and type. Only the names of their modules differ.
 
 from __future__ import annotations
 
-from typing import Literal
+import copy
+from collections.abc import Sequence
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import torch
@@ -14,15 +16,18 @@ import torch.nn.functional as F
 from torch import nn
 
 from core.exceptions import NotAvailable
-from core.interpret.naive import exact, linear, norm
-from core.interpret.rules import Array, Sum
+from core.interpret.rules import Array, Sum, exact, linear, norm
 from core.interpret.stages import Matrix, Stage, numbered
 from core.models.attention import Attention
 from core.models.encoder import Layer
 from core.models.feedforward import FeedForward
 from core.models.mixing import Single
 from core.models.pretrained import BackboneLayer, PretrainedClassifier
+from core.models.record import Record
+from core.models.terms import Reading
+from core.models.trace import Batch, Intervention
 
+M = TypeVar("M", bound=nn.Module)
 NAMES = {
     "query": ("attention.self.query", "attention.q_lin"),
     "key": ("attention.self.key", "attention.k_lin"),
@@ -37,12 +42,45 @@ NAMES = {
 """Of a block of BERT, RoBERTa, ELECTRA and XLM-R; of one of DistilBERT."""
 
 
-def as_layer(layer: BackboneLayer) -> Layer:
-    """A block of a backbone as a layer of ours, with the same weights.
+def in_float64(module: M) -> M:
+    """A copy of a model or a part of it, on the CPU and in evaluation mode."""
+    return copy.deepcopy(module).cpu().double().eval()
+
+
+def doubled(batch: Batch) -> Batch:
+    """A batch on the CPU, its polarities in float64."""
+    batch = batch.to(torch.device("cpu"))
+    return batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())
+
+
+def pass_backbone(
+    model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
+) -> None:
+    """Pass a text through a backbone layer by layer, as the whole would not fit into memory in float64 beside itself.
+
+    Args:
+        model: the backbone.
+        x: (L, d), what enters the first layer.
+        read: the completed text.
+        changes: of the inside.
+        record: what is told everything on the way.
+    """
+    vectors = torch.from_numpy(x)[None]
+    for index in range(len(model.layers)):
+        reading = Reading(read.keep, read.polarity, class_token=False, record=record.of(index))
+        vectors, _ = as_layer(model, index)(vectors, reading, trace=False, intervene=changes)
+    record("z", vectors)
+    record("h", vectors)
+    in_float64(model.head)(vectors, read.keep, trace=False, record=record.part("head"))
+
+
+def as_layer(model: PretrainedClassifier, index: int) -> Layer:
+    """A block of a backbone as a layer of ours in float64, with the same weights.
 
     Raises:
         NotAvailable: its feed-forward part has an activation that ours has not.
     """
+    layer = cast(Sequence[BackboneLayer], model.layers)[index]
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}
     injected, activation = layer.attention, _activation(parts["activation"])
@@ -64,7 +102,7 @@ def as_layer(layer: BackboneLayer) -> Layer:
     for role in ("up", "down"):
         setattr(feedforward, role, parts[role])
     norms = parts["attention_norm"], parts["feedforward_norm"]
-    return Layer(attention=attention, feedforward=feedforward, norms=norms, place="post", dropout=0.0).eval()
+    return in_float64(Layer(attention=attention, feedforward=feedforward, norms=norms, place="post", dropout=0.0))
 
 
 def _activation(module: nn.Module) -> Literal["relu", "gelu"]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from core.data.table import Task
-from core.interpret.naive import bias_of, exact, linear, norm
-from core.interpret.rules import Array, Dot, Rule, Softmax, Sum
+from core.interpret.rules import Array, Dot, Rule, Softmax, Sum, exact, linear, norm
 from core.interpret.stages import Matrix, Stage, numbered
 from core.models.head import Head
+from core.models.record import Record
 from core.training.scaling import Scaling
 
 ONE = ("text",)
 
 
-def pooling(head: Head, tokens: Matrix, *, lead: bool) -> list[Stage]:
+def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
     """One vector of all tokens: that of the class token, or their mean.
 
     Args:
         head: of the model.
+        record: what it has recorded.
         tokens: (L, d), what it pools.
         lead: whether they stand on no stage yet.
     """
@@ -30,42 +32,40 @@ def pooling(head: Head, tokens: Matrix, *, lead: bool) -> list[Stage]:
     formula = rf"p = {letter}_1" if head.first else rf"p = \tfrac{{1}}{{{many}}}\sum_i {letter}_i"
     of = "that of the class token" if head.first else f"the mean of its {many} tokens"
     shown = Matrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)
-    pooled = Matrix("p", rule.values(), ONE, tokens.columns, rule=rule)
+    pooled = Matrix("p", exact(record.values["p"].value), ONE, tokens.columns, rule=rule)
     return [Stage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
 
 
-def dense_and_logits(head: Head, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
+def dense_and_logits(head: Head, record: Record, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
     """The dense layer, if there is one, and the classifier."""
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
-        up = linear(pooled.values, head.dense)
-        raised = Dot(up.left, up.right, up.bias, after="relu")
-        names = numbered(head.dense.out_features)
-        before = Matrix("m", raised.values(), ONE, names, rule=raised)
-        rule = norm(before.values, head.dense_norm)
-        vector = Matrix("t", before.values if rule is None else rule.values(), ONE, names, rule=rule)
-        formulas = (
-            rf"m = \operatorname{{ReLU}}(W_1\,{pooled.name} + b_1)",
-            r"t = \operatorname{LayerNorm}(m)",
-        )
+        m, t, names = record.values["m"], record.values["t"], numbered(head.dense.out_features)
+        before = Matrix("m", exact(m.value), ONE, names, rule=replace(linear(pooled.values, head.dense), after="relu"))
+        vector = Matrix("t", exact(t.value), ONE, names, rule=norm(before.values, head.dense_norm))
+        formulas = m.formula, t.formula
         reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
         shown = Matrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
         yield Stage("dense", "Dense", formulas, reading, (shown, before, vector))
-    weight, bias = exact(head.weight).T, bias_of(head)
-    if head.one_logit:
-        weight = np.pad(weight, ((0, 0), (1, 0)))
-        bias = None if bias is None else np.pad(bias, (1, 0))
-    yield logits_stage(vector, weight, bias, classes, one=head.one_logit)
+    one = int(head.one_logit)
+    weight, bias = np.pad(exact(head.weight).T, ((0, 0), (one, 0))), np.pad(exact(head.bias), (one, 0))
+    yield logits_stage(vector, weight, bias, classes, exact(record.values["l"].value), one=head.one_logit)
 
 
 def logits_stage(
-    vector: Matrix, weight: Array, bias: Array | None, classes: tuple[str, ...], *, one: bool = False
+    vector: Matrix,
+    weight: Array,
+    bias: Array,
+    classes: tuple[str, ...],
+    found: Array | None = None,
+    *,
+    one: bool = False,
 ) -> Stage:
-    """The linear classifier over one vector (1, d), weights (d, C)."""
+    """The linear classifier over one vector (1, d), weights (d, C), and what it `found`, (1, C)."""
     rule = Dot(vector.values, weight, bias)
     shown = Matrix(vector.name, vector.values, vector.rows, vector.columns)
     weights = Matrix("W", weight.T, classes, vector.columns)
-    logits = Matrix("l", rule.values(), ONE, classes, rule=rule)
+    logits = Matrix("l", rule.values() if found is None else found, ONE, classes, rule=rule)
     formula = rf"l = [0,\ w\cdot {vector.name} + b]" if one else rf"l = W\,{vector.name} + b"
     reading = "A row of W for each class: the more the vector looks like it, the larger the logit of the class."
     if one:

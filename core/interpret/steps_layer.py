@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from core.interpret.naive import (
-    Given,
-    Passed,
-    angles,
-    exact,
-    gate_rule,
-    lambda_rule,
-    lambdas,
-    lengths,
-    lexicon,
-    linear,
-    norm,
-    own_gates,
-    silent_maps,
-)
-from core.interpret.rules import Array, Dot, Hidden, Rule, Softmax, Sum
+from core.exceptions import NotAvailable
+from core.interpret.rules import Array, Dot, Hidden, Rule, Softmax, Sum, exact, linear, norm, recorded_sum
 from core.interpret.stages import Matrix, Stage, numbered
+from core.models.changes import Changes
 from core.models.encoder import Layer
 from core.models.feedforward import FeedForward, SwiGLU
-from core.models.mixing import Additive, Differential
+from core.models.formula import Formula, Term
+from core.models.record import Record
+from core.models.terms import rotate
+from core.models.trace import Intervention
 from core.numbers import subscript
 from core.text.lexicon import TRIPLE, triples
 
 NONE = "This model has none"
 SUMMED = "the sum over lexicons of the products of two tokens' polarities"
 CLOSED = "As edited, a token whose gate is closed is hidden from all."
+TINY = 1e-12
+"""Below that a query or key counts as this long where it is divided by its length."""
+SAME = 1e-6
+"""Largest difference between the scores of the model and those of the formula that is shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A layer that was passed, and which of its heads and components is looked at, from 0."""
+    """A layer with what it recorded, and which of its heads and components is looked at, from 0."""
 
     layer: Layer
-    passed: Passed
-    given: Given
+    record: Record
+    polarity: Array | None
+    """(L, 3)."""
+    class_token: bool
+    change: Intervention
+    """What is changed inside."""
     tokens: tuple[str, ...]
     number: int
     """Of the layer, from 1."""
@@ -59,12 +59,39 @@ class Chosen:
     def score(self) -> str:
         """The letter of a score behind the terms, where there are any."""
         part = self.layer.attention
-        return "s'" if part.terms.gate or part.terms.lexical or part.temperature is not None else "s"
+        changed = self.record.part("added").values or part.terms.lexical or part.temperature is not None
+        return "s'" if changed else "s"
 
     @property
     def at(self) -> str:
         """What tells the queries and keys of the maps apart, in LaTeX."""
         return rf"^{{({self.component})}}" if self.many else ""
+
+    @property
+    def closed(self) -> list[tuple[int, float]]:
+        """(token, gate) of those that are set by hand."""
+        return [(token, value) for layer, token, value in self.change.gates if layer == self.layer.attention.index]
+
+    def read(self, name: str) -> Array:
+        """What the layer recorded, of this component (N, H, …) or of this head (H, …) where it has these."""
+        return self.pick(self.record.values[name].value)
+
+    def pick(self, value: Tensor) -> Array:
+        """The same of a tensor (1, …)."""
+        at = {5: (0, self.component, self.head), 4: (0, self.head)}.get(value.dim(), (0,))
+        return exact(value[at])
+
+    def of_maps(self, name: str) -> Array:
+        """What the layer recorded of all components (N, …) of this head."""
+        return exact(self.record.values[name].value[0, :, self.head])
+
+    def formula(self, name: str) -> str:
+        """The formula that stands beside the code."""
+        return self.record.values[name].formula
+
+    def said(self, name: str) -> Term | None:
+        """What the configuration says of a term."""
+        return next((term for term in self.layer.attention.terms.said if name in term.name), None)
 
     def vectors(self, name: str, values: Array, rule: Rule | None = None) -> Matrix:
         """A row for each token, a column for each dimension."""
@@ -77,42 +104,27 @@ class Chosen:
 
 def layer_stages(chosen: Chosen) -> Iterator[Stage]:
     """From what enters the layer to what leaves it."""
-    scores = _terms(chosen)
-    hidden = _mask(chosen)
-    yield _queries(chosen)
-    yield _scores(chosen)
-    yield scores
-    yield hidden
-    yield _softmax(chosen)
-    yield _combine(chosen)
-    yield _mix(chosen)
-    yield _joined(chosen)
-    yield _residual(chosen)
-    yield _feedforward(chosen)
+    stages = _queries, _scores, _terms, _mask, _softmax, _combine, _mix, _joined, _residual, _feedforward
+    yield from (make(chosen) for make in stages)
 
 
 def _queries(chosen: Chosen) -> Stage:
-    attention, seen, at = chosen.layer.attention, chosen.passed.attention, chosen.at
-    (q, k), (q_turned, k_turned) = (
-        (pair[0][chosen.component, chosen.head], pair[1][chosen.component, chosen.head])
-        for pair in (seen.plain, seen.turned)
-    )
+    attention, at = chosen.layer.attention, chosen.at
+    x, q, k = (chosen.read(each) for each in "xqk")
     first = (chosen.component * attention.heads + chosen.head) * q.shape[1]
     part = slice(first, first + q.shape[1])
-    before = norm(chosen.passed.before, chosen.layer.attention_norm) if chosen.layer.pre else None
+    before = norm(chosen.read("h"), chosen.layer.attention_norm) if chosen.layer.pre else None
     matrices = [
-        chosen.vectors("x", seen.x, before),
-        chosen.vectors(f"q{at}", q, linear(seen.x, attention.query, part)),
-        chosen.vectors(f"k{at}", k, linear(seen.x, attention.key, part)),
+        chosen.vectors("x", x, before),
+        chosen.vectors(f"q{at}", q, linear(x, attention.query, part)),
+        chosen.vectors(f"k{at}", k, linear(x, attention.key, part)),
     ]
     formulas = [rf"q_i{at} = x_i W_Q + b_Q,\quad k_j{at} = x_j W_K + b_K"]
     reading = "Two views of each token: q is what it looks for, k is what it offers."
     if attention.terms.rotary:
-        rules = [_turn(each) for each in (q, k)]
-        names = (f"R_i q_i{at}", f"R_j k_j{at}")
-        turned = zip(names, (q_turned, k_turned), rules, strict=True)
-        matrices += [chosen.vectors(*each) for each in turned]
-        formulas.append(rf"R_i:\ (2m,2m{{+}}1)\ \text{{turned by}}\ i\,/\,10000^{{2m/{q.shape[1]}}}")
+        turned = ((f"R_i q_i{at}", _turn(q)), (f"R_j k_j{at}", _turn(k)))
+        matrices += [chosen.vectors(name, rule.values(), rule) for name, rule in turned]
+        formulas += _lines(chosen.said("rotary"))
         reading += " Rotary positions turn both by an angle that grows with the place, so scores see distances only."
     if before is not None:
         reading += " x is what enters the layer, normalised."
@@ -121,37 +133,48 @@ def _queries(chosen: Chosen) -> Stage:
 
 def _turn(x: Array) -> Sum:
     """Each pair of numbers (2m, 2m+1) turned."""
-    cos, sin = (np.repeat(each, 2, axis=1) for each in angles(*x.shape))
+    unit = torch.zeros(x.shape, dtype=torch.float64)
+    unit[:, 0::2] = 1
+    turned = rotate(unit).numpy()
+    cos, sin = (np.repeat(each, 2, axis=1) for each in (turned[:, 0::2], turned[:, 1::2]))
     other = x.reshape(len(x), -1, 2)[..., ::-1].reshape(x.shape)
     sign = np.tile([-1.0, 1.0], x.shape[1] // 2)
     return Sum(((x, cos), (other, sin * sign)), x.shape)
 
 
+def _content(chosen: Chosen) -> Dot:
+    """The scores by what two tokens say alone."""
+    q, k = (chosen.read(each) for each in "qk")
+    if chosen.layer.attention.terms.rotary:
+        q, k = _turn(q).values(), _turn(k).values()
+    return Dot(q, k.T, scale=1.0 if chosen.layer.attention.temperature is not None else 1 / math.sqrt(q.shape[1]))
+
+
+def _lines(term: Term | None) -> list[str]:
+    return [] if term is None else [line.latex for line in term.lines]
+
+
 def _scores(chosen: Chosen) -> Stage:
-    attention, seen, at = chosen.layer.attention, chosen.passed.attention, chosen.at
-    q, k = (each[chosen.component, chosen.head] for each in seen.turned)
-    width = q.shape[1]
+    attention, at, rule = chosen.layer.attention, chosen.at, _content(chosen)
+    width = rule.left.shape[1]
     turned = ("R_i", "R_j") if attention.terms.rotary else ("", "")
     product = rf"{turned[0]} q_i{at}\cdot {turned[1]} k_j{at}"
     cosine = attention.temperature is not None
-    scale = 1.0 if cosine else 1 / math.sqrt(width)
     formula = rf"s_{{ij}} = {product}" if cosine else rf"s_{{ij}} = \frac{{{product}}}{{\sqrt{{{width}}}}}"
-    found = seen.content[chosen.component, chosen.head]
-    matrix = chosen.pairs("s", found, Dot(q, k.T, scale=scale))
+    matrix = chosen.pairs("s", rule.values() if chosen.score != "s" else chosen.read("s'"), rule)
     reading = "Row i asks, column j answers: the larger, the better j fits what i looks for."
     return Stage("scores", "Scores", (formula,), reading, (matrix,))
 
 
 def _terms(chosen: Chosen) -> Stage:
     """What changes a score before the softmax."""
-    attention, seen, at = chosen.layer.attention, chosen.passed.attention, chosen.at
-    content = seen.content[chosen.component, chosen.head]
-    score, formula = seen.scores[chosen.component, chosen.head], "s_{ij}"
+    attention, at, dot = chosen.layer.attention, chosen.at, _content(chosen)
+    content, score, formula = dot.values(), chosen.read("s'"), "s_{ij}"
     factors: list[Array | float] = [content]
     added: list[tuple[Array | float, ...]] = []
     matrices, lines, said = [chosen.pairs("s", content)], list[str](), list[str]()
     if attention.temperature is not None:
-        q, k = lengths(tuple(each[chosen.component, chosen.head] for each in seen.turned))
+        q, k = (np.maximum(np.linalg.norm(each, axis=-1), TINY) for each in (dot.left, dot.right.T))
         tau = float(exact(attention.temperature)[0])
         cosine = (content, 1 / q[:, None], 1 / k[None])
         matrices.append(chosen.pairs(r"\cos", content / q[:, None] / k, Sum((cosine,), content.shape)))
@@ -159,92 +182,112 @@ def _terms(chosen: Chosen) -> Stage:
         formula = rf"\tau\,\frac{{s_{{ij}}}}{{\lVert q_i{at}\rVert\,\lVert k_j{at}\rVert}}"
         said.append(f"QK-norm makes cosines of the products, and the temperature τ = {tau:.2f} stretches them.")
     lexical = attention.terms.lexical
-    if lexical is not None and seen.sigma is not None and chosen.given.polarity is not None:
-        said.append(_sigma(chosen, matrices, lines))
-        found = lexicon(attention, seen.sigma[chosen.component, chosen.head], chosen.given)
-        there = bool(lexical.reach[:, chosen.component, chosen.head].any())
-        if there and lexical.kind == "hadamard" and found is not None:
+    if lexical is not None:
+        told, found = _sigma(chosen, matrices, lines)
+        said.append(told)
+        if lexical.kind == "hadamard" and found is not None:
             factors = [*factors, *found]
             level = found[1].shape[1] == 1
             sign = "" if found[0] == 1 else r"s\,"
             formula += rf"\,{sign}" + (r"\overline{\sigma}_i" if level else r"\sigma_{ij}")
-        elif there and found is not None:
+        elif found is not None:
             added.append(found)
-    gate = gate_rule(attention, seen.x, chosen.given)
-    if gate is not None and seen.log_gate is not None:
-        said.append(_gate(chosen, gate, matrices, lines))
-        added.append((seen.log_gate[None],))
-        formula += r" + \log g_j"
-    if added and lexical is not None and lexical.kind == "add" and len(added) > (gate is not None):
-        formula += rf" + {'' if added[0][0] == 1 else 's' + chr(92) + ','}\sigma_{{ij}}"
+    strength = "" if not added or added[0][0] == 1 else r"s\,"
+    sigma = rf" + {strength}\sigma_{{ij}}" if added else ""
+    for name, term in chosen.record.part("added").values.items():
+        if name == "gate":
+            said.append(_gate(chosen, matrices, lines))
+            added.append((chosen.pick(term.value),))
+            formula += r" + \log g_j"
+        elif name != "lexical":
+            told, latex = _further(chosen, name, lines)
+            sums = recorded_sum(term.parts, content.shape, "", chosen.pick)
+            matrices.append(chosen.pairs(latex, chosen.pick(term.value), sums))
+            said.append(told)
+            added.append((matrices[-1].values,))
+            formula += f" + {latex}"
+    formula += sigma
+    rule = Sum((tuple(factors), *added), content.shape)
+    if not np.allclose(rule.values(), score, rtol=SAME, atol=SAME):
+        raise NotAvailable("Steps does not know every part of the scores of this model, so it shows nothing")
     if not said:
         return Stage("terms", "Terms", (), f"{NONE}: the scores stay as they are.")
-    rule = Sum((tuple(factors), *added), content.shape)
     matrices.append(chosen.pairs("s'", score, rule))
     return Stage("terms", "Terms", (f"s'_{{ij}} = {formula}", *lines), " ".join(said), tuple(matrices))
 
 
-def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
-    """What a lexicon does to the scores, in a sentence."""
-    lexical, sigma, polarity = (
-        chosen.layer.attention.terms.lexical,
-        chosen.passed.attention.sigma,
-        chosen.given.polarity,
-    )
-    if lexical is None or sigma is None or polarity is None:
+def _further(chosen: Chosen, name: str, lines: list[str]) -> tuple[str, str]:
+    """What any other term adds to the scores, in a sentence and in LaTeX, as its configuration says it."""
+    term = chosen.said(name)
+    if term is None:
+        return f"The term {name} is added to every score.", rf"\mathrm{{{name}}}_{{ij}}"
+    lines += _lines(term)
+    return f"{term.detail[0].upper()}{term.detail[1:]}.", term.write(Formula("", "", "")).added.removeprefix(" + ")
+
+
+Found = tuple[float, Array] | None
+"""A factor, and what it stands before: what is added to the scores or multiplied with; None: nothing is."""
+
+
+def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> tuple[str, Found]:
+    """What a lexicon does to the scores, in a sentence and in numbers.
+
+    The strength of a single lexicon is in the factor, those of several in sigma.
+    """
+    attention, polarity, change = chosen.layer.attention, chosen.polarity, chosen.change
+    lexical, at = attention.terms.lexical, attention.index
+    if lexical is None or polarity is None:
         raise RuntimeError("no lexicon acts on these scores")
     here = lexical.reach[:, chosen.component, chosen.head].tolist()
     if not any(here):
         heads = lexical.reach.any(0).any(0).tolist()
         places = [f"head {head}" for head, there in enumerate(heads, start=1) if there]
-        return f"σ of the lexicon does not reach this map; it reaches {', '.join(places)} of each layer."
-    sigma = sigma[chosen.component, chosen.head]
-    if len(here) == 1:
-        matrices.append(Matrix(r"\rho", polarity, chosen.tokens, TRIPLE, "weight"))
-        rule = Dot(polarity, polarity.T)
-        lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
-    else:
-        numbers = [k for k, there in enumerate(here) if there]
-        columns = [3 * k + place for k in numbers for place in range(3)]
-        names = triples(len(here))
-        read, strengths = polarity[:, columns], exact(lexical.strength)[numbers]
-        matrices.append(Matrix(r"\rho", read, chosen.tokens, tuple(names[each] for each in columns), "weight"))
-        rule = Dot(read * np.repeat(strengths, 3), read.T)
+        return f"σ of the lexicon does not reach this map; it reaches {', '.join(places)} of each layer.", None
+    strengths, several = exact(lexical.strength), len(here) > 1
+    numbers = [k for k, there in enumerate(here) if there]
+    columns = [3 * k + place for k in numbers for place in range(3)]
+    names = triples(len(here)) if several else TRIPLE
+    read = polarity[:, columns]
+    matrices.append(Matrix(r"\rho", read, chosen.tokens, tuple(names[each] for each in columns), "weight"))
+    rule = Dot(read * np.repeat(strengths[numbers], 3) if several else read, read.T)
+    if several:
         lines.append(r"\sigma_{ij} = \sum_k s_k\,\rho_i^{(k)}\cdot\rho_j^{(k)}")
-        lines += [rf"s_{{{k + 1}}} = {strength:.3g}" for k, strength in zip(numbers, strengths, strict=True)]
+        lines += [rf"s_{{{k + 1}}} = {strengths[k]:.3g}" for k in numbers]
+    else:
+        lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
+    sigma, strength = rule.values(), 1.0 if several else float(strengths[0])
     matrices.append(chosen.pairs(r"\sigma", sigma, rule, weight=True))
-    product = "the product of two tokens' polarities in the lexicon" if len(here) == 1 else SUMMED
-    found = lexicon(chosen.layer.attention, sigma, chosen.given)
-    if found is None:
-        return f"σ, {product}, multiplies nothing: as edited, it is off."
-    if found[0] != 1:
-        lines.append(rf"s = {found[0]:.3g}")
-    if lexical.kind == "hadamard" and found[1].shape[1] == 1:
-        matrices.append(Matrix(r"\overline{\sigma}", found[1], chosen.tokens, ("mean",), "weight"))
-        lines.append(r"\overline{\sigma}_i = \tfrac{1}{T}\sum_j \sigma_{ij}")
-        return "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read."
-    if lexical.kind == "hadamard":
-        return f"Every score is multiplied by σ, {product}."
-    return f"σ, {product}, is added: words of a kind read each other more."
+    product = SUMMED if several else "the product of two tokens' polarities in the lexicon"
+    if lexical.kind == "hadamard" and at in change.lexical_off:
+        return f"σ, {product}, multiplies nothing: as edited, it is off.", None
+    factor = strength * lexical.scale * change.lexical_factor(at) if lexical.kind == "add" else strength
+    if factor != 1:
+        lines.append(rf"s = {factor:.3g}")
+    if lexical.kind == "add":
+        return f"σ, {product}, is added: words of a kind read each other more.", (factor, sigma)
+    if at not in change.lexical_mean:
+        return f"Every score is multiplied by σ, {product}.", (factor, sigma)
+    mean = sigma.mean(1, keepdims=True)
+    matrices.append(Matrix(r"\overline{\sigma}", mean, chosen.tokens, ("mean",), "weight"))
+    lines.append(r"\overline{\sigma}_i = \tfrac{1}{T}\sum_j \sigma_{ij}")
+    told = "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read."
+    return told, (factor, mean)
 
 
-def _gate(chosen: Chosen, rule: Sum, matrices: list[Matrix], lines: list[str]) -> str:
+def _gate(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
     """What gates do to the scores, in a sentence."""
-    first = int(chosen.given.class_token)
-    words = Sum(
-        tuple(tuple(each[first:] if isinstance(each, np.ndarray) else each for each in part) for part in rule.parts),
-        (len(chosen.tokens) - first, 1),
-        rule.after,
-    )
-    by_hand = own_gates(chosen.layer.attention, chosen.given)
-    values = words.values()
+    first, recorded, by_hand = int(chosen.class_token), chosen.record.values["g"], chosen.closed
+    words = len(chosen.tokens) - first
+
+    def column(value: Tensor) -> Array:
+        return exact(value[0])[first:, None] if value.dim() > 1 else exact(value)
+
+    rule = recorded_sum(recorded.parts, (words, 1), recorded.after, column)
+    values = column(recorded.value).copy()
     for token, value in by_hand:
         values[token - first] = value
-    matrices.append(Matrix("g", values, chosen.tokens[first:], ("gate",), "weight", None if by_hand else words))
-    several = chosen.given.polarity is not None and chosen.given.polarity.shape[1] > len(TRIPLE)
-    valence = r"\sum_k \rho_j^{(k)+}-\rho_j^{(k)-}" if several else r"\rho_j^{+}-\rho_j^{-}"
-    guided = rf" + c\,|{valence}|" * (len(rule.parts) > 2)
-    lines.append(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{guided})")
+    matrices.append(Matrix("g", values, chosen.tokens[first:], ("gate",), "weight", None if by_hand else rule))
+    lines += _lines(chosen.said("gate"))
     told = "The logarithm of its gate is added to every score of a key: a gate near 0 hides the token from all."
     if by_hand:
         told += f" As edited, {' and '.join(f'that of {chosen.tokens[at]} is {value:.2f}' for at, value in by_hand)}."
@@ -252,16 +295,15 @@ def _gate(chosen: Chosen, rule: Sum, matrices: list[Matrix], lines: list[str]) -
 
 
 def _mask(chosen: Chosen) -> Stage:
-    seen, length = chosen.passed.attention, len(chosen.tokens)
-    area = chosen.layer.attention.terms.support
-    score = seen.scores[chosen.component, chosen.head]
-    if seen.allowed.all():
+    length, area = len(chosen.tokens), chosen.layer.attention.terms.support
+    allowed = chosen.read("S") > 0
+    if allowed.all():
         why = "every token reads every token, and a single text has no padding to hide."
         if area is not None:
             why = f"its window of {area.window} covers all {length} tokens, so nothing is hidden."
             return Stage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"Nothing to do here: {why}")
         return Stage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"{NONE}: {why}")
-    rule = Hidden(score, seen.allowed)
+    rule = Hidden(chosen.read("s'"), allowed)
     shown = (chosen.pairs(chosen.score, rule.values(), rule),)
     if area is None or area.covers(length):
         line = rf"{chosen.score}_{{ij}} = -\infty\ \text{{where}}\ g_j = 0"
@@ -275,16 +317,15 @@ def _mask(chosen: Chosen) -> Stage:
         f"A token sees {half} neighbours on each side. G are the first, the last and the tokens drawn at random, which "
         "see all and are seen by all; what is crossed out is hidden."
     )
-    if any(value == 0 for _, value in own_gates(chosen.layer.attention, chosen.given)):
+    if any(value == 0 for _, value in chosen.closed):
         reading += f" {CLOSED}"
     return Stage("mask", "Mask", lines, reading, shown)
 
 
 def _softmax(chosen: Chosen) -> Stage:
-    seen, head = chosen.passed.attention, chosen.head
-    matrices = []
-    for component, maps in enumerate(seen.maps[:, head]):
-        rule = Softmax(np.where(seen.allowed, seen.scores[component, head], -np.inf))
+    matrices, allowed = [], chosen.read("S") > 0
+    for component, (maps, scores) in enumerate(zip(chosen.of_maps("A"), chosen.of_maps("s'"), strict=True)):
+        rule = Softmax(np.where(allowed, scores, -np.inf))
         matrices.append(chosen.pairs(_map(component, chosen.many), maps, rule, weight=True))
     which = r"A_{n,ij}" if chosen.many else "A_{ij}"
     formula = rf"{which} = \frac{{e^{{{chosen.score}_{{ij}}}}}}{{\sum_{{m}} e^{{{chosen.score}_{{im}}}}}}"
@@ -298,44 +339,46 @@ def _map(component: int, many: bool) -> str:
     return f"A_{{{component}}}" if many else "A"
 
 
+def _combined(chosen: Chosen) -> Sum:
+    c, maps = chosen.of_maps("c"), chosen.of_maps("A")  # (N, L, 1) and (N, L, L)
+    return Sum(tuple(zip(c, maps, strict=True)), maps[0].shape)
+
+
 def _combine(chosen: Chosen) -> Stage:
-    attention, seen, head = chosen.layer.attention, chosen.passed.attention, chosen.head
+    attention, head = chosen.layer.attention, chosen.head
     if not chosen.many:
         return Stage("combine", "Combine", ("P = A",), f"{NONE}: a head has one map, and nothing is added to it.")
-    c, maps = seen.coefficients[:, head], seen.maps[:, head]
-    parts = tuple((weight[:, None], each) for weight, each in zip(c, maps, strict=True))
-    names = tuple(rf"\lambda_{n}" for n in range(1, len(maps)))
-    matrices: list[Matrix] = []
-    of_lambda, values = lambda_rule(attention, seen.x, head), lambdas(attention, seen.x, head, chosen.given.change)
-    if of_lambda is not None and values is not None:
-        untouched = np.array_equal(values, of_lambda.values())
-        rows = chosen.tokens if len(values) > 1 else ("all tokens",)
-        plain = tuple(f"λ{subscript(n)}" for n in range(1, len(names) + 1))
-        matrices.append(Matrix(r"\lambda", values, rows, plain, rule=of_lambda if untouched else None))
-    matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(maps)]
-    matrices.append(chosen.pairs("P", seen.combined[head], Sum(parts, maps[0].shape), weight=True))
-    lines, reading = _weights(chosen, names)
-    off, level = (each[:, head, 0] for each in silent_maps(attention, chosen.given.change))
-    for silent, how in ((off, "off"), (level, "at its mean, so that it weighs nothing here")):
-        reading += "".join(f" As edited, A{subscript(n)} is {how}." for n, found in enumerate(silent) if found)
+
+    def column(value: Tensor) -> Array:
+        return exact(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
+
+    learned, values = chosen.record.values[r"\lambda"], column(chosen.record.values["lambda"].value[..., 0])
+    rule = recorded_sum(learned.parts, values.shape, learned.after, column)
+    rows = chosen.tokens if len(values) > 1 else ("all tokens",)
+    plain = tuple(f"λ{subscript(n)}" for n in range(1, attention.components))
+    untouched = rule if np.allclose(values, rule.values(), rtol=1e-12, atol=0) else None
+    matrices = [Matrix(r"\lambda", values, rows, plain, rule=untouched)]
+    matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(chosen.of_maps("A"))]
+    combined = _combined(chosen)
+    matrices.append(chosen.pairs("P", combined.values(), combined, weight=True))
+    lines, reading = _weights(chosen)
+    changes, sizes = Changes((chosen.change,), attention.index), (attention.components, attention.heads)
+    both = changes.silent_maps(*sizes, torch.device("cpu"))
+    for silent, how in zip(both, ("off", "at its mean, so that it weighs nothing here"), strict=True):
+        named = [n for n, found in enumerate(silent[0, :, head, 0, 0].tolist()) if found]
+        reading += "".join(f" As edited, A{subscript(n)} is {how}." for n in named)
     return Stage("combine", "Combine", tuple(lines), reading, tuple(matrices))
 
 
-def _weights(chosen: Chosen, names: tuple[str, ...]) -> tuple[list[str], str]:
+def _weights(chosen: Chosen) -> tuple[list[str], str]:
     """How the maps are added up, as formulas and in words."""
-    attention, c = chosen.layer.attention, chosen.passed.attention.coefficients[:, chosen.head]
+    attention = chosen.layer.attention
     sign = "-" if attention.mixing.sign < 0 else "+"
-    line = "P = A_0" + "".join(f" {sign} {name} A_{n}" for n, name in enumerate(names, start=1))
+    line = "P = A_0" + "".join(rf" {sign} \lambda_{n} A_{n}" for n in range(1, attention.components))
     line = line.replace(r"\lambda_1", r"\lambda") if sign == "-" else line
-    lines = [line]
-    if isinstance(attention.mixing, Differential):
-        lines.append(r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}")
-    elif isinstance(attention.mixing, Additive):
-        lines.append(r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n")
-    else:
-        lines.append(r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)")
+    lines = [line, chosen.formula(r"\lambda")]
     taken = "taken away" if sign == "-" else "added"
-    total = c.sum(0)
+    total = chosen.of_maps("c")[..., 0].sum(0)
     sums = f"{total[0]:.2f}" if np.allclose(total, total[0]) else f"{total.min():.2f} to {total.max():.2f}"
     reading = f"The further maps are {taken}, each with its λ; a row of P sums to {sums}."
     if attention.row_norm:
@@ -345,19 +388,20 @@ def _weights(chosen: Chosen, names: tuple[str, ...]) -> tuple[list[str], str]:
 
 
 def _mix(chosen: Chosen) -> Stage:
-    attention, seen, head = chosen.layer.attention, chosen.passed.attention, chosen.head
-    values, wide = seen.values[head], seen.values.shape[2]
-    part = slice(head * wide, (head + 1) * wide)
-    rule, left = Dot(seen.combined[head], values), seen.left[head]
+    values, combined, total = chosen.read("v"), _combined(chosen).values(), chosen.read("o")
+    wide = values.shape[1]
+    part = slice(chosen.head * wide, (chosen.head + 1) * wide)
+    rule = Dot(combined, values)
     matrices = [
-        chosen.pairs("P", seen.combined[head], weight=True),
-        chosen.vectors("v", values, linear(seen.x, attention.value, part)),
-        chosen.vectors("o", seen.read[head], rule),
+        chosen.pairs("P", combined, weight=True),
+        chosen.vectors("v", values, linear(chosen.read("x"), chosen.layer.attention.value, part)),
+        chosen.vectors("o", total, rule),
     ]
     reading = "Every token takes the values of what it reads, as much of each as P says."
-    formulas = (r"o_i = \sum_j P_{ij}\,v_j", r"v_j = x_j W_V + b_V")
+    formulas = (chosen.formula("o"), chosen.formula("v"))
+    left = chosen.read(r"\overline{o}") if r"\overline{o}" in chosen.record.values else np.zeros(1)
     if left.any():
-        stays, total = Matrix(r"\overline{o}", left, ("all tokens",), numbered(wide)), seen.read[head]
+        stays = Matrix(r"\overline{o}", left, ("all tokens",), numbered(wide))
         read = chosen.vectors("r", rule.values(), rule)
         matrices[2:] = [read, stays, chosen.vectors("o", total, Sum(((read.values,), (left,)), total.shape))]
         formulas = (r"o_i = r_i + \overline{o},\quad r_i = \sum_j P_{ij}\,v_j", formulas[1])
@@ -366,73 +410,65 @@ def _mix(chosen: Chosen) -> Stage:
 
 
 def _joined(chosen: Chosen) -> Stage:
-    attention, seen, head = chosen.layer.attention, chosen.passed.attention, chosen.head
-    matrices, formulas = [chosen.vectors("o", seen.read[head])], list[str]()
+    attention, head, o = chosen.layer.attention, chosen.head, chosen.read("o")
+    matrices, formulas = [chosen.vectors("o", o)], list[str]()
     reading = (
         f"The {attention.heads} heads stand side by side, and a linear map makes one vector of them for each token."
     )
     letter = "o"
     if attention.head_norm is not None:
-        rule = norm(seen.read[head], attention.head_norm, attention.mixing.scale)
-        matrices.append(chosen.vectors(r"\hat{o}", seen.read[head] if rule is None else rule.values(), rule))
-        formulas.append(rf"\hat{{o}}_i = {attention.mixing.scale:.2f}\,\operatorname{{RMSNorm}}(o_i)")
+        rule = norm(o, attention.head_norm, attention.mixing.scale)
+        matrices.append(chosen.vectors(r"\hat{o}", chosen.read(r"\hat{o}"), rule))
+        formulas.append(chosen.formula(r"\hat{o}"))
         reading = f"Each head is normalised. {reading}"
         letter = r"\hat{o}"
-    change, here = chosen.given.change, (attention.index, head)
+    change, here = chosen.change, (attention.index, head)
     if here in change.heads_off | change.heads_mean:
         said = "off" if here in change.heads_off else "at its mean"
-        matrices.append(chosen.vectors(r"\tilde{o}", seen.said[head]))
+        matrices.append(chosen.vectors(r"\tilde{o}", chosen.read(r"\tilde{o}")))
         reading += f" As edited, head {head + 1} is {said}."
-    matrices.append(chosen.vectors("y", seen.out, linear(seen.joined, attention.out)))
+    side = exact(chosen.record.values[r"\tilde{o}"].value[0].transpose(0, 1).flatten(1))  # (L, d)
+    matrices.append(chosen.vectors("y", chosen.read("y"), linear(side, attention.out)))
     joined = rf"[{letter}^{{(1)}};\dots;{letter}^{{({attention.heads})}}]" if attention.heads > 1 else f"[{letter}]"
     formulas.append(rf"y_i = {joined}_i\,W_O + b_O")
     return Stage("heads", "Heads", tuple(formulas), reading, tuple(matrices))
 
 
 def _residual(chosen: Chosen) -> Stage:
-    passed, layer = chosen.passed, chosen.layer
-    total = Sum(((passed.before,), (passed.attention.out,)), passed.before.shape)
-    matrices = [
-        chosen.vectors("h", passed.before),
-        chosen.vectors("y", passed.attention.out),
-        chosen.vectors("u", passed.added, total),
-    ]
-    formula, reading = "u_i = h_i + y_i", "What was read is added to what the token was before this layer, h."
-    rule = None if layer.pre else norm(passed.added, layer.attention_norm)
+    layer = chosen.layer
+    h, y, u = (chosen.read(each) for each in "hyu")
+    matrices = [chosen.vectors("h", h), chosen.vectors("y", y), chosen.vectors("u", u, Sum(((h,), (y,)), u.shape))]
+    formula, reading = chosen.formula("u"), "What was read is added to what the token was before this layer, h."
+    rule = None if layer.pre else norm(u, layer.attention_norm)
     if rule is not None:
-        matrices.append(chosen.vectors(r"\hat{u}", passed.middle, rule))
+        matrices.append(chosen.vectors(r"\hat{u}", chosen.read(r"\hat{u}"), rule))
         formula += r",\quad \hat{u}_i = \operatorname{norm}(u_i)"
         reading += " Then it is normalised."
     return Stage("residual", "Residual", (formula,), reading, tuple(matrices))
 
 
 def _feedforward(chosen: Chosen) -> Stage:
-    passed, layer = chosen.passed, chosen.layer
-    before = norm(passed.middle, layer.feedforward_norm) if layer.pre else None
-    behind = None if layer.pre else norm(passed.summed, layer.feedforward_norm)
-    inner = r"\hat{u}" if before is not None or behind is not None else "u"
-    matrices = [chosen.vectors(inner, passed.inner, before)]
-    shape = passed.raised[0].shape
-    product = passed.raised[0] if len(passed.raised) == 1 else passed.raised[0] * passed.raised[1]
-    kind = cast(FeedForward | SwiGLU, layer.feedforward)
-    if isinstance(kind, SwiGLU):
-        rule: Rule = Sum((passed.raised,), shape)
-        raised = rf"m_i = \operatorname{{SiLU}}({inner}_i W_1) \odot {inner}_i W_3"
-    else:
-        after = "relu" if kind.activation.__name__ == "relu" else "gelu"
-        up = linear(passed.inner, kind.up)
-        rule = Dot(up.left, up.right, up.bias, after=after)  # type: ignore[arg-type]
-        raised = rf"m_i = \operatorname{{{'ReLU' if after == 'relu' else 'GELU'}}}({inner}_i W_1 + b_1)"
-    matrices.append(chosen.vectors("m", product, rule))
-    matrices.append(chosen.vectors("f", passed.rewritten, linear(product, kind.down)))
-    start = "u" if layer.pre else inner
-    total = Sum(((passed.middle,), (passed.rewritten,)), passed.summed.shape)
-    sum_line = f"{start}_i + f_i"
-    if behind is None:
-        matrices.append(chosen.vectors("z", passed.after, total))
-        line = f"z_i = {sum_line}"
-    else:
-        matrices.append(chosen.vectors("z", passed.after, behind))
-        line = rf"z_i = \operatorname{{norm}}({sum_line})"
+    layer, kind = chosen.layer, cast(FeedForward | SwiGLU, chosen.layer.feedforward)
+    inner, middle, rewritten, total = (chosen.read(each) for each in (r"\hat{u}", "m", "f", "sum"))
+    before = norm(chosen.read("u"), layer.feedforward_norm) if layer.pre else None
+    behind = None if layer.pre else norm(total, layer.feedforward_norm)
+    letter = r"\hat{u}" if before is not None or behind is not None else "u"
+    recorded, after = chosen.record.values["m"], chosen.record.values["sum"]
+    rule: Rule = recorded_sum(recorded.parts, middle.shape, "", chosen.pick)
+    if isinstance(kind, FeedForward):
+        rule = replace(linear(inner, kind.up), after=recorded.after)
+    sums = recorded_sum(after.parts, total.shape, "", chosen.pick)
+    added = f"{'u' if layer.pre else letter}_i + f_i"
+    matrices = [
+        chosen.vectors(letter, inner, before),
+        chosen.vectors("m", middle, rule),
+        chosen.vectors("f", rewritten, linear(middle, kind.down)),
+        chosen.vectors("z", chosen.read("z"), sums if behind is None else behind),
+    ]
+    formulas = (
+        recorded.formula.replace("u_i", f"{letter}_i"),
+        chosen.formula("f"),
+        f"z_i = {added}" if behind is None else rf"z_i = \operatorname{{norm}}({added})",
+    )
     reading = f"Each token is rewritten by itself, and the result is added: z leaves layer {chosen.number}."
-    return Stage("feedforward", "Feed-forward", (raised, "f_i = m_i W_2 + b_2", line), reading, tuple(matrices))
+    return Stage("feedforward", "Feed-forward", formulas, reading, tuple(matrices))

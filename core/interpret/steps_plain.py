@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 import torch
 
-from core.interpret.naive import bias_of, exact
-from core.interpret.rules import Array, Dot, Largest, Rule, Sum, activated
+from core.interpret.rules import Array, Dot, Largest, Rule, Sum, exact
 from core.interpret.stages import Matrix, Stage, numbered
+from core.interpret.steps_backbone import in_float64
 from core.interpret.steps_encoder import windows
 from core.interpret.steps_head import ONE, dense_and_logits, logits_stage
 from core.models.convolution import ConvolutionClassifier
@@ -18,41 +18,41 @@ from core.models.head import Convolution
 from core.models.lexicon import LexiconClassifier
 from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.plain import Plain
+from core.models.record import Record
 from core.models.recurrent import BiLSTM
 from core.models.segments import segments
+from core.models.trace import Batch
 from core.text.lexicon import triples
 
 
-def plain_stages(
-    model: Plain, ids: Array, tokens: tuple[str, ...], polarity: Array | None, classes: tuple[str, ...]
-) -> Iterator[Stage]:
+def plain_stages(model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
     """From the tokens to the logits.
 
     Args:
         model: in evaluation mode.
-        ids: (L,) of the tokens.
+        batch: one text.
         tokens: L names.
-        polarity: (L, 3), for a lexicon.
         classes: C.
     """
+    ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
-        yield from _recurrent(model, ids, tokens, classes)
+        yield from _recurrent(model, batch, tokens, classes)
     elif isinstance(model, ConvolutionClassifier):
-        yield from _convolutional(model, ids, tokens, classes)
-    elif isinstance(model, LexiconClassifier) and polarity is not None:
-        yield from _lexicon(model, polarity, tokens, classes)
+        yield from _convolutional(model, batch, tokens, classes)
+    elif isinstance(model, LexiconClassifier) and batch.polarity is not None:
+        yield from _lexicon(model, exact(batch.polarity[0]), tokens, classes)
     elif isinstance(model, BagOfPairs):
         yield from _compared(model, ids, tokens, classes)
     elif isinstance(model, BagOfNgrams):
         yield from _counted(model, ids, tokens, classes)
 
 
-def _embedding(model: BiLSTM | ConvolutionClassifier, ids: Array, tokens: tuple[str, ...]) -> Stage:
-    x = exact(model.embedding.weight)[ids]
+def _embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> Stage:
+    x = exact(model.embedding(batch.ids)[0])
     reading = "Each token is a row of numbers, learned; its place is not in them."
     if model.segments is None:
         return Stage("embedding", "Embedding", ("x_i = E_i",), reading, (Matrix("x", x, tokens, numbered(x.shape[1])),))
-    rows = exact(model.segments.table.weight)[segments(torch.from_numpy(ids[None]))[0].numpy()]
+    rows = exact(model.segments(batch.ids)[0])
     total, names = Sum(((x,), (rows,)), x.shape), numbered(x.shape[1])
     parts = (Matrix("E", x, tokens, names), Matrix("S", rows, tokens, names))
     reading = "Each token is a row of numbers, learned, and what its text, the first or the second, adds."
@@ -60,65 +60,48 @@ def _embedding(model: BiLSTM | ConvolutionClassifier, ids: Array, tokens: tuple[
     return Stage("embedding", "Embedding", ("x_i = E_i + S_{s(i)}",), reading, (*parts, made))
 
 
-def _recurrent(model: BiLSTM, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
-    embedding = _embedding(model, ids, tokens)
-    yield embedding
-    x = embedding.made
-    for layer in range(model.lstm.num_layers):
-        forward = lstm(model, x, layer, "")
-        backward = lstm(model, x[::-1], layer, "_reverse")[::-1]
-        x = np.concatenate([forward, backward], 1)
+def _recurrent(model: BiLSTM, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    yield _embedding(model, batch, tokens)
+    record = recorded(model, batch)
+    forward, backward = (exact(record.values[name].value[0]) for name in "fb")
     size = numbered(forward.shape[1])
     states = (Matrix("f", forward, tokens, size), Matrix("b", backward, tokens, size))
     above = f", in the top one of {model.lstm.num_layers} layers" if model.lstm.num_layers > 1 else ""
-    formulas = (r"f_i = \operatorname{LSTM}(x_i, f_{i-1})", r"b_i = \operatorname{LSTM}(x_i, b_{i+1})")
+    formulas = tuple(record.values[name].formula for name in "fb")
     reading = f"f reads from the first token to the last, b from the last to the first{above}: each row is a memory."
     yield Stage("states", "States", formulas, reading, states)
-    last = np.concatenate([forward[-1], backward[0]])[None]
+    last = exact(record.part("head").values["p"].value)
     vector = Matrix("p", last, ONE, numbered(last.shape[1]))
     yield Stage("pool", "Pool", (r"p = [f_T;\ b_1]",), "The last state of each direction, side by side.", (vector,))
-    yield from dense_and_logits(model.head, vector, classes)
-
-
-def lstm(model: BiLSTM, x: Array, layer: int, direction: str) -> Array:
-    """(L, s): the states of one direction over x (L, d), gate by gate."""
-
-    def weight(name: str) -> Array:
-        return exact(getattr(model.lstm, f"{name}_l{layer}{direction}"))
-
-    into, back = weight("weight_ih"), weight("weight_hh")
-    bias = weight("bias_ih") + weight("bias_hh")
-    state = memory = np.zeros(back.shape[1])
-    states = []
-    for token in x:
-        given, forgets, new, shown = np.split(into @ token + back @ state + bias, 4)
-        memory = activated(forgets, "sigmoid") * memory + activated(given, "sigmoid") * np.tanh(new)
-        state = activated(shown, "sigmoid") * np.tanh(memory)
-        states.append(state)
-    return np.stack(states)
+    yield from dense_and_logits(model.head, record.part("head"), vector, classes)
 
 
 def _convolutional(
-    model: ConvolutionClassifier, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
+    model: ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
 ) -> Iterator[Stage]:
-    embedding = _embedding(model, ids, tokens)
+    embedding, record = _embedding(model, batch, tokens), recorded(model, batch)
     yield embedding
     found = []
     for width, branch in model.branches.items():
-        convolution = cast(Convolution, branch)
+        convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
         weight = exact(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
-        rule = Dot(windows(embedding.made, int(width)), weight, bias_of(convolution), after="relu")
-        names = numbered(convolution.out_channels)
-        found.append(Matrix(f"C_{{{width}}}", rule.values(), tokens, names, rule=rule))
-    formula = r"C_{k,i} = \operatorname{ReLU}\big(\sum_j W_j\,x_{i+j} + b\big)"
+        rule = Dot(windows(embedding.made, int(width)), weight, exact(convolution.bias), after="relu")
+        found.append(Matrix(name, exact(made.value[0]), tokens, numbered(convolution.out_channels), rule=rule))
     reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
-    yield Stage("convolutions", "Convolutions", (formula,), reading, tuple(found))
+    yield Stage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
     joined = np.concatenate([each.values for each in found], 1)
     largest = Largest(joined, tokens)
-    vector = Matrix("p", largest.values(), ONE, numbered(joined.shape[1]), rule=largest)
+    vector = Matrix("p", exact(record.part("head").values["p"].value), ONE, numbered(joined.shape[1]), rule=largest)
     reading = "The strongest trace of each pattern, wherever it stands."
     yield Stage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
-    yield from dense_and_logits(model.head, vector, classes)
+    yield from dense_and_logits(model.head, record.part("head"), vector, classes)
+
+
+def recorded(model: Plain, batch: Batch) -> Record:
+    """What a model records of a text in float64."""
+    record = Record()
+    in_float64(model)(batch, record=record)
+    return record
 
 
 def _lexicon(

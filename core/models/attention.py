@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -15,6 +15,7 @@ from core.models.banded import attend_banded
 from core.models.changes import Changes, Lexicon
 from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
+from core.models.record import Record
 from core.models.support import support_mask
 from core.models.terms import Reading, Terms, rotate
 from core.models.trace import Intervention, LayerTrace
@@ -57,14 +58,18 @@ class Heads(nn.Module):
             changes: of this layer.
             trace: keep the inside.
         """
-        q, k, v = scores
-        c, silent = self._coefficients(x, changes)
+        (q, k, v), record = scores, reading.record
+        c, silent = self._coefficients(x, changes, record)
         out, seen = self._attend(q, k, v, c, reading.keep, keys, trace=trace)
         if silent is not None:
-            left, _ = self._attend(q, k, v, silent, reading.keep, keys, trace=False)
-            out = out + _token_mean(left, reading.keep)
+            left = _token_mean(self._attend(q, k, v, silent, reading.keep, keys, trace=False)[0], reading.keep)
+            out = out + left
+            record(r"\overline{o}", left)
+        record("o", out, r"o_i = \sum_j P_{ij}\,v_j")
         if self.head_norm is not None:
             out = self.head_norm(out) * self.mixing.scale
+            if record:
+                record(r"\hat{o}", out, rf"\hat{{o}}_i = {self.mixing.scale:.2f}\,\operatorname{{RMSNorm}}(o_i)")
         if changes is not None:
             off, level = changes.silent_heads(self.heads, out.device)
             out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
@@ -72,7 +77,13 @@ class Heads(nn.Module):
         if not trace:
             return out, seen
         B, H, L, _ = v.shape
-        return out, replace(seen, coefficients=c.expand(B, self.components, H, L, 1), head_outputs=out)
+        seen = replace(seen, coefficients=c.expand(B, self.components, H, L, 1), head_outputs=out)
+        if record and seen.maps is not None:
+            record("S", (keys[:, None] if seen.support is None else keys[:, None] & seen.support).expand(B, L, L))
+            record("A", seen.maps)
+            record("c", seen.coefficients)
+            record(r"\tilde{o}", out)
+        return out, seen
 
     def scalars(self) -> dict[str, float]:
         """The learned numbers of this layer that have a meaning of their own."""
@@ -106,11 +117,13 @@ class Heads(nn.Module):
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
 
-    def _coefficients(self, x: Tensor, changes: Changes | None) -> tuple[Tensor, Tensor | None]:
+    def _coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
         """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
-        c: Tensor = self.mixing(x)
+        c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.lambdas(c, self.mixing.sign)
+        if record:
+            record("lambda", self.mixing.sign * c[:, 1:])
         if self.row_norm:
             c = c / c.abs().sum(1, keepdim=True)
         if changes is None:
@@ -167,7 +180,7 @@ class Attention(Heads):
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
-        H = self.heads
+        H, record = self.heads, reading.record
         changes = Changes(intervene, self.index) if intervene else None
         log_gate = self._log_gate(x, reading, changes)
         open_keys = None if changes is None else ~changes.closed(reading.keep)
@@ -175,10 +188,14 @@ class Attention(Heads):
         lexical = None if changes is None else changes.lexical(x)
         q, k = self._scores(x, reading, log_gate, lexical)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
+        trace = trace or bool(record)
         out, seen = self.say(x, (q, k, v), reading, keys, changes, trace=trace)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
+        record("x", x)
+        record("v", v, r"v_j = x_j W_V + b_V")
+        record("y", y)
         return y, replace(
             seen,
             hidden=y,
@@ -192,8 +209,10 @@ class Attention(Heads):
     ) -> tuple[Tensor, Tensor]:
         """Q' and K' (B, N, H, L, e'): everything that a score is made of."""
         B, L, _ = x.shape
-        N, H = self.components, self.heads
+        N, H, record = self.components, self.heads, reading.record
         q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
+        record("q", q)
+        record("k", k)
         if self.temperature is not None:
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         if self.terms.rotary:
@@ -201,22 +220,32 @@ class Attention(Heads):
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
         q, k = self.terms.multiplied(q, k, reading, lexical)
         columns = self.terms.columns(reading, log_gate, lexical)
-        return append(q, [column for column, _ in columns]), append(k, [column for _, column in columns])
+        found = append(q, k, columns)
+        if record:
+            record("s'", found[0] @ found[1].transpose(-1, -2))
+            for name, pair in columns.items():
+                query, key = (each.expand(*q.shape[:4], -1) for each in pair)
+                products = zip(query[..., None].unbind(-2), key.mT[..., None, :].unbind(-3), strict=True)
+                record.part("added")(name, query @ key.transpose(-1, -2), parts=tuple(products))
+        return found
 
     def _log_gate(self, x: Tensor, reading: Reading, changes: Changes | None) -> Tensor | None:
         """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
         if self.terms.gate is None:
             return None
-        log_gate: Tensor = self.terms.gate(x, reading.polarity)
+        log_gate: Tensor = self.terms.gate(x, reading.polarity, reading.record)
         if reading.class_token:
             first = torch.arange(log_gate.shape[1], device=log_gate.device) == 0
             log_gate = log_gate.masked_fill(first, 0.0)
         return log_gate if changes is None else changes.gates(log_gate)
 
 
-def append(x: Tensor, columns: list[Tensor]) -> Tensor:
-    """x (B, N, H, L, e) with columns, each broadcast to (B, N, H, L, .), behind its own."""
-    return torch.cat([x, *(column.expand(*x.shape[:4], column.shape[-1]) for column in columns)], -1) if columns else x
+def append(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """q and k (B, N, H, L, e), each with its columns, broadcast to (B, N, H, L, .), behind its own."""
+    if not columns:
+        return q, k
+    both = zip((q, k), zip(*columns.values(), strict=True), strict=True)
+    return tuple(torch.cat([x, *(each.expand(*x.shape[:4], -1) for each in more)], -1) for x, more in both)  # type: ignore[return-value]
 
 
 def _token_mean(x: Tensor, keep: Tensor) -> Tensor:

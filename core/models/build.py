@@ -9,6 +9,8 @@ from torch import nn
 
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing
+from core.models.attention_config import terms
+from core.models.coefficients import combining
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
@@ -210,6 +212,7 @@ def _layer(config: ModelConfig, index: int) -> Layer:
             gate=KeyGate(width=config.width, lexicon=part.lexicon_gate) if part.gate else None,
             lexical=_lexical(part, qk_width // part.heads),
             support=Support(part.window, part.random_globals, part.support_seed) if part.window else None,
+            said=(*terms(part, config.width), *combining(part, config.width)),
         ),
         head_norm=part.head_norm,
         row_norm=part.row_norm,

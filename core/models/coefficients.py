@@ -8,6 +8,9 @@ from core.models.attention_config import AttentionConfig
 from core.models.formula import Formula, Line, Term
 from core.models.lambda_range import LAMBDA_RANGES
 
+DIFFERENTIAL = r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}"
+OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"
+ADDITIVE = r"\lambda_n = p_n\,\alpha_n + (1-p_n)\,\beta_n"
 COMBINED = "Each map weighs the values; lambda weighs the maps."
 
 
@@ -25,7 +28,7 @@ def _mixing(part: AttentionConfig, width: int) -> Term | None:
     if part.mixing == "single":
         return None
     if part.mixing == "differential-v2":
-        line = Line(r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)", "One per token i and head h.")
+        line = Line(OF_TOKEN, "One per token i and head h.")
         detail = "two maps subtracted, λ per token and head"
         write = _subtracted(r"\lambda_i")
         return Term("A₀ − λA₁, λ of the token", detail, width * part.heads, write, (line,))
@@ -45,7 +48,7 @@ def _differential(part: AttentionConfig, width: int) -> Term:
         _subtracted(r"\lambda"),
         lines=(
             Line(
-                r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}",
+                DIFFERENTIAL,
                 f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}",
             ),
         ),
@@ -75,7 +78,7 @@ def _lambda(part: AttentionConfig) -> tuple[Line, Line]:
     begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
     return (
         Line(
-            rf"\lambda{each} = p{each}\,\alpha_n + (1-p{each})\,\beta_n",
+            ADDITIVE.replace(r"\lambda_n", rf"\lambda{each}").replace("p_n", f"p{each}"),
             f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}",
         ),
         Line(

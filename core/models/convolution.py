@@ -10,6 +10,7 @@ from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
 from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
+from core.models.record import SILENT, Record
 from core.models.segments import Segments
 from core.models.trace import Batch, HeadTrace, Intervene, Output, Trace
 
@@ -56,6 +57,7 @@ class ConvolutionClassifier(ReadsVectors):
         trace: bool = False,
         intervene: Intervene = None,
         embedded: Tensor | None = None,
+        record: Record = SILENT,
     ) -> Output:
         """Classify a batch; a trace holds the embeddings and the value of each filter at each token.
 
@@ -73,6 +75,10 @@ class ConvolutionClassifier(ReadsVectors):
         }
         # After the ReLU nothing is below 0, so a zero at a padded place is never larger than a real token's value.
         pooled = self.dropout(torch.cat([branch.amax(1) for branch in branches.values()], 1))
-        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
+        own = record.part("head")
+        if record:
+            for kernel, branch in branches.items():
+                record(f"C_{{{kernel}}}", branch, r"C_{k,i} = \operatorname{ReLU}\big(\sum_j W_j\,x_{i+j} + b\big)")
+        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False, record=own)
         shown = Trace((), embedded, batch.keep, head=HeadTrace(branches, None)) if trace else None
         return Output(read.logits, read.pooled, shown)

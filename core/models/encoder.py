@@ -18,6 +18,7 @@ from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.ngrams import CharacterNGrams, silenced
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
+from core.models.record import SILENT, Record
 from core.models.segments import MARK, Segments, segments
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
@@ -53,13 +54,21 @@ class Layer(nn.Module):
         self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace."""
+        before, record = x, reading.record
         inner = self.attention_norm(x) if self.pre else x
         attended, seen = self.attention(inner, reading, trace=trace, intervene=intervene)
-        x = x + self.dropout(attended)
-        x = x if self.pre else self.attention_norm(x)
-        inner = self.feedforward_norm(x) if self.pre else x
-        x = x + self.dropout(self.feedforward(inner))
-        x = x if self.pre else self.feedforward_norm(x)
+        added = x + self.dropout(attended)
+        middle = added if self.pre else self.attention_norm(added)
+        inner = self.feedforward_norm(middle) if self.pre else middle
+        rewritten = self.feedforward(inner, record)
+        summed = middle + self.dropout(rewritten)
+        x = summed if self.pre else self.feedforward_norm(summed)
+        if record:
+            record("h", before)
+            record("u", added, "u_i = h_i + y_i", ((before,), (attended,)))
+            record(r"\hat{u}", inner if self.pre else middle)
+            record("sum", summed, parts=((middle,), (rewritten,)))
+            record("z", x)
         if intervene:
             x = Changes(intervene, self.attention.index).hidden(x, reading.donor)
         return x, None if seen is None else dataclasses.replace(seen, hidden=x)
@@ -121,6 +130,7 @@ class EncoderClassifier(nn.Module):
         similarity: bool = False,
         embedded: Tensor | None = None,
         donor: Trace | None = None,
+        record: Record = SILENT,
     ) -> Output:
         """Classify a batch; with `trace`, also show the inside (evaluation mode only).
 
@@ -131,6 +141,7 @@ class EncoderClassifier(nn.Module):
             similarity: fill `Output.similarity`, in training too; every map is then held in memory.
             embedded: (B, L, d) in place of `embed(batch)`, for whoever asks how the answer depends on the words.
             donor: of one other text of as many tokens, for interventions that take something from it.
+            record: what is told everything on the way.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
@@ -147,10 +158,13 @@ class EncoderClassifier(nn.Module):
             self._check(each, batch)
             _check_donor(each, batch, donor)
         off = [each.pieces_off for each in changes]
-        entering = self._enter(self.embed(batch, off), batch, embedded, [each.segments_off for each in changes])
+        own = record.part("embedding")
+        segments_off = [each.segments_off for each in changes]
+        entering = self._enter(self.embed(batch, off, own), batch, embedded, segments_off, own)
         given = () if donor is None else donor.layers
-        x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes, donor=given)
-        read = self.head(x, batch.keep, trace=trace)
+        inside = trace or similarity
+        x, seen = self._read(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
+        read = self.head(x, batch.keep, trace=trace, record=record.part("head"))
         logits = self._of_tokens(read.logits) if self.head.each_token else read.logits
         shown = None
         if trace:
@@ -172,11 +186,14 @@ class EncoderClassifier(nn.Module):
         """(B, L', C) of a completed batch → (B, L, C): of the tokens of the texts alone."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
-    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
         """(B, L, d): the vector of each token, n-grams in it (but those that are `off`), its position not yet."""
         x: Tensor = self.embedding(batch.ids)
+        record("E", x)
         if self.ngrams is not None:
-            x = x + self.ngrams(batch.grams, off)
+            grams = self.ngrams(batch.grams, off)
+            x = x + grams
+            record(r"\overline{G}", grams, r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
         return x * self.scale
 
     def vectors(self, batch: Batch) -> Tensor:
@@ -279,16 +296,28 @@ class EncoderClassifier(nn.Module):
         trace: bool,
         intervene: Sequence[Intervention],
         donor: Sequence[LayerTrace] = (),
+        record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
         """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
         reading = Reading(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
-        for layer in self.layers:
-            x, shown = layer(x, reading, trace=trace, intervene=intervene)
+        for index, layer in enumerate(self.layers):
+            own = dataclasses.replace(reading, record=record.of(index)) if record else reading
+            x, shown = layer(x, own, trace=trace, intervene=intervene)
             seen.append(shown)
-        return self.final_norm(x), seen
+        last = self.final_norm(x)
+        record("z", x)
+        record("h", last)
+        return last, seen
 
-    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = ()) -> Tensor:
+    def _enter(
+        self,
+        x: Tensor,
+        batch: Batch,
+        embedded: Tensor | None = None,
+        off: Sequence[bool] = (),
+        record: Record = SILENT,
+    ) -> Tensor:
         """x (B, L, d) of a completed batch with class token, positions and segments (but those that are `off`).
 
         Words are replaced by `embedded`.
@@ -299,9 +328,12 @@ class EncoderClassifier(nn.Module):
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
-            x = x + self.positions(x, batch.keep, batch.tags)
+            x = x + self.positions(x, batch.keep, batch.tags, record)
         if self.segments is not None:
-            x = x + self.segments(batch.ids, off)
+            rows = self.segments(batch.ids, off)
+            x = x + rows
+            record("S", rows, "S_{s(i)}", ((1.0,),))
+        record("x", x)
         return self.dropout(x)
 
     def _check(self, intervene: Intervention, batch: Batch) -> None:

@@ -8,6 +8,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.dropout import Dropout
+from core.models.record import SILENT, Record
+
+KINDS = {"relu": "ReLU", "gelu": "GELU"}
 
 
 class FeedForward(nn.Module):
@@ -27,9 +30,15 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(hidden, width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """(B, L, d) → (B, L, d)."""
-        return self.down(self.dropout(self.activation(self.up(x))))
+        middle = self.activation(self.up(x))
+        rewritten = self.down(self.dropout(middle))
+        if record:
+            name = "relu" if self.activation is F.relu else "gelu"
+            record("m", middle, rf"m_i = \operatorname{{{KINDS[name]}}}(u_i W_1 + b_1)", after=name)
+            record("f", rewritten, "f_i = m_i W_2 + b_2")
+        return rewritten
 
 
 class SwiGLU(nn.Module):
@@ -48,6 +57,12 @@ class SwiGLU(nn.Module):
         self.down = nn.Linear(hidden, width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """(B, L, d) → (B, L, d)."""
-        return self.down(self.dropout(F.silu(self.gate(x)) * self.up(x)))
+        gate, up = F.silu(self.gate(x)), self.up(x)
+        middle = gate * up
+        rewritten = self.down(self.dropout(middle))
+        if record:
+            record("m", middle, r"m_i = \operatorname{SiLU}(u_i W_1) \odot u_i W_3", ((gate, up),))
+            record("f", rewritten, "f_i = m_i W_2 + b_2")
+        return rewritten

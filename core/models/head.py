@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from core.exceptions import ConfigError
 from core.models.attend import attend_explicit, attend_fused
 from core.models.dropout import Dropout
+from core.models.record import SILENT, Record
 from core.models.trace import HeadTrace
 
 
@@ -75,22 +76,33 @@ class Head(nn.Linear):
         self.dense_norm = nn.LayerNorm(dense) if dense else None
         self.one_logit, self.first, self.each_token = one_logit, pooling == "cls", each_token
 
-    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> HeadOutput:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT
+    ) -> HeadOutput:
         """x (B, L, d), keep (B, L) → logits and pooled vector; with `trace`, also branches and maps."""
         x = self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
         x = torch.cat([x, *branches.values()], -1)
         maps = None
+        if record:
+            for kernel, branch in branches.items():
+                record(f"C_{{{kernel}}}", branch)
+            record("r", x, rf"r_i = [h;\,{';'.join(record.values)}]_i")
         if self.attention is not None:
-            x, maps = self.attention(x, keep, trace=trace)
+            x, maps = self.attention(x, keep, trace=trace, record=record)
         read = x
         if not self.each_token:
             read = x[:, 0] if self.first else masked_mean(x, keep)
+        record("p", read)
         if self.dense is not None and self.dense_norm is not None:
-            read = self.dense_norm(F.relu(self.dense(read)))
+            raised = F.relu(self.dense(read))
+            read = self.dense_norm(raised)
+            record("m", raised, r"m = \operatorname{ReLU}(W_1\,p + b_1)")
+            record("t", read, r"t = \operatorname{LayerNorm}(m)")
         logits = super().forward(read)
         if self.one_logit:
             logits = F.pad(logits, (1, 0))
+        record("l", logits)
         pooled = masked_mean(read, keep) if self.each_token else read
         return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
 
@@ -163,18 +175,26 @@ class HeadAttention(nn.Module):
         self.heads = heads
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
-    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> tuple[Tensor, Tensor | None]:
+    def forward(self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT) -> tuple[Tensor, Tensor | None]:
         """x (B, L, d), keep (B, L) → (B, L, d) and, if asked, the maps (B, h, L, L)."""
         B, L, d = x.shape
         q, k, v = (each(x).view(B, L, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
         q, k = (q / math.sqrt(d // self.heads))[:, None], k[:, None]  # one component
         one, maps = x.new_ones(1, 1, 1, 1, 1), None
-        if trace:
+        if trace or record:
             out, maps = attend_explicit(q, k, v, one, keep)
             maps = maps[:, 0]
         else:
             out = attend_fused(q, k, v, one, keep)
-        return self.out(out.transpose(1, 2).reshape(B, L, d)), maps
+        joined = out.transpose(1, 2).reshape(B, L, d)
+        y = self.out(joined)
+        if record and maps is not None:
+            record("q", q[:, 0])
+            record("k", k[:, 0])
+            record("A", maps)
+            record("joined", joined)
+            record("a", y, r"a_i = [A^{(1)}V;\dots]_i\,W_O + b_O")
+        return y, maps
 
 
 def masked_mean(x: Tensor, keep: Tensor) -> Tensor:

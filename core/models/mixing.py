@@ -13,7 +13,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from core.models.coefficients import ADDITIVE, DIFFERENTIAL, OF_TOKEN
 from core.models.config import Constraint
+from core.models.record import SILENT, Record
 
 LAMBDA_STD = 0.02
 _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
@@ -30,7 +32,7 @@ class Single(nn.Module):
     sign = 1.0
     scale = 1.0
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """(1, 1, 1, 1, 1) whatever the input."""
         return x.new_ones(1, 1, 1, 1, 1)
 
@@ -63,8 +65,12 @@ class Differential(nn.Module):
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """(1, 2, S, 1, 1): 1 and -lambda."""
+        if record:
+            first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()[:, None, None, :, None]  # (1, 1, S, 1)
+            parts = (first,), (-1.0, second), (self.lambda_init,)
+            record(r"\lambda", first - second + self.lambda_init, DIFFERENTIAL, parts)
         return _coefficients(self.lambdas(), self.sign)
 
 
@@ -82,9 +88,12 @@ class DifferentialV2(nn.Module):
         """None: they depend on the input; the trace's coefficients show them."""
         return None
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """(B, 2, H, L, 1): 1 and -lambda of each query token."""
-        lam = self.logit(x).sigmoid().transpose(1, 2)[:, None, :, :, None]
+        logit = self.logit(x).transpose(1, 2)[:, None, :, :, None]  # (B, 1, H, L, 1)
+        lam = logit.sigmoid()
+        if record:
+            record(r"\lambda", lam[..., 0], OF_TOKEN, ((logit[..., 0],),), "sigmoid")
         return torch.cat([torch.ones_like(lam), -lam], 1)
 
 
@@ -140,18 +149,24 @@ class Additive(nn.Module):
         """(N-1, S), or None where they depend on the input."""
         return None if self.from_input else self._between(self.lambda_k)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
         if not self.from_input:
-            return _coefficients(self.lambdas(), self.sign)
-        lam = self._between(torch.einsum("bld,dnse->blnse", x, self.lambda_k)).permute(0, 2, 3, 1)[..., None]
+            return _coefficients(self._between(self.lambda_k, record), self.sign)
+        keys = torch.einsum("bld,dnse->blnse", x, self.lambda_k)
+        lam = self._between(keys, record).permute(0, 2, 3, 1)[..., None]
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
-    def _between(self, k: Tensor) -> Tensor:
+    def _between(self, k: Tensor, record: Record = SILENT) -> Tensor:
         """lambda (…, N-1, S) from the keys (…, N-1, S, d/4)."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
-        return p * self.alpha + (1 - p) * self.beta
+        found = p * self.alpha + (1 - p) * self.beta
+        if record:
+            p, lam = (x.permute(0, 2, 3, 1) if self.from_input else x[None, ..., None] for x in (p, found))
+            parts = (p, self.alpha[None, ..., None]), (1 - p, self.beta[None, ..., None])  # (B|1, N-1, S, L|1)
+            record(r"\lambda", lam, ADDITIVE, parts)
+        return found
 
 
 def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:

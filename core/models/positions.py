@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from core.models.record import SILENT, Record
+
 TAGS = 12
 """Universal parts of speech; ids 1 to 12, 0 where unknown or padded."""
 CLASS_TAG = TAGS + 1
@@ -33,9 +35,12 @@ def recency(keep: Tensor, width: int) -> Tensor:
 class Sinusoidal(nn.Module):
     """The standard encoding; nothing is learned."""
 
-    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
         """What to add to x (B, L, d): (L, d)."""
-        return sinusoid(x.shape[1], x.shape[2], x.device)
+        waves = sinusoid(x.shape[1], x.shape[2], x.device)
+        if record:
+            record(r"p^{\sin}", waves[None], r"p^{\sin}_i", ((1.0,),))
+        return waves
 
     def factors(self) -> dict[str, Tensor]:
         """No learned factor."""
@@ -61,16 +66,24 @@ class PolarityAware(nn.Module):
             nn.init.normal_(self.tags.weight, std=TAG_STD)
             nn.init.zeros_(self.tags.weight[0])
 
-    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
         """What to add to x (B, L, d), given the tags (B, L): (B, L, d).
 
         Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
         """
-        p = self.alpha * sinusoid(x.shape[1], x.shape[2], x.device)
+        waves = sinusoid(x.shape[1], x.shape[2], x.device)
+        p = self.alpha * waves
+        if record:
+            record(r"p^{\sin}", waves[None], r"\alpha\,p^{\sin}_i", ((self.alpha,),))
         if self.beta is not None:
-            p = p + self.beta * recency(keep, x.shape[2])
-        if self.tags is not None:
-            p = p + self.gamma * self.tags(keep.long() * 0 if tags is None else tags)
+            near = recency(keep, x.shape[2])
+            p = p + self.beta * near
+            record("r", near, r"\beta\,r_i", ((self.beta,),))
+        if self.tags is not None and self.gamma is not None:
+            rows = self.tags(keep.long() * 0 if tags is None else tags)
+            p = p + self.gamma * rows
+            if record:
+                record(r"E^{\mathrm{tag}}", rows, r"\gamma\,E^{\mathrm{tag}}_i", ((self.gamma,),))
         return p
 
     def factors(self) -> dict[str, Tensor]:

@@ -22,6 +22,7 @@ from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.mixing import Single
+from core.models.record import SILENT, Record
 from core.models.segments import segments
 from core.models.terms import NEUTRAL, Reading, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
@@ -85,7 +86,7 @@ class Injected(Heads):
         changed = None if changes is None else changes.lexical(q)
         q, k = self.terms.multiplied((q * scale)[:, None], k[:, None], reading, changed)
         columns = self.terms.columns(reading, None, changed)
-        q, k = append(q, [column for column, _ in columns]), append(k, [column for _, column in columns])
+        q, k = append(q, k, columns)
         out, seen = self.say(v, (q, k, v), reading, reading.keep, changes, trace=call.trace)
         return out, dataclasses.replace(seen, terms=self.terms.shown(reading, changed)) if call.trace else None
 
@@ -193,7 +194,7 @@ class PretrainedClassifier(EncoderClassifier):
         """d."""
         return self.vector_width
 
-    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
         """(B, L, e): the row of each token, its position not yet."""
         found: Tensor = self.entering.get_submodule("word_embeddings")(self.rows(batch.ids))
         return found
@@ -224,7 +225,14 @@ class PretrainedClassifier(EncoderClassifier):
         polarity = None if batch.polarity is None else F.pad(batch.polarity, (0, 0, 1, 1), value=NEUTRAL)
         return Batch(ids, keep, polarity=polarity), keep
 
-    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = ()) -> Tensor:
+    def _enter(
+        self,
+        x: Tensor,
+        batch: Batch,
+        embedded: Tensor | None = None,
+        off: Sequence[bool] = (),
+        record: Record = SILENT,
+    ) -> Tensor:
         """x (B, L, e) of a completed batch as it enters the first layer, words replaced by `embedded`."""
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
+from core.models.record import SILENT, Record
 from core.models.segments import Segments
 from core.models.trace import Batch, Intervene, Output, Trace
 
@@ -57,6 +58,7 @@ class BiLSTM(ReadsVectors):
         trace: bool = False,
         intervene: Intervene = None,
         embedded: Tensor | None = None,
+        record: Record = SILENT,
     ) -> Output:
         """Classify a batch; a trace holds the embeddings, and `embedded` stands in place of `embed(batch)`.
 
@@ -66,13 +68,18 @@ class BiLSTM(ReadsVectors):
         """
         self.check(trace=trace, intervene=intervene)
         embedded = self.dropout(self.entering(batch, embedded))
-        pooled = self.dropout(self._last(embedded, batch.keep))
-        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
+        pooled = self.dropout(self._last(embedded, batch.keep, record))
+        own = record.part("head")
+        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False, record=own)
         return Output(read.logits, read.pooled, Trace((), embedded, batch.keep) if trace else None)
 
-    def _last(self, x: Tensor, keep: Tensor) -> Tensor:
+    def _last(self, x: Tensor, keep: Tensor, record: Record) -> Tensor:
         """(B, 2 * states): the top layer's last states, forward first."""
         lengths = keep.sum(1)
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
-        _, (state, _) = self.lstm(packed)
+        states, (state, _) = self.lstm(packed)
+        if record:
+            forward, backward = pad_packed_sequence(states, batch_first=True)[0].chunk(2, -1)  # (B, L, states) each
+            record("f", forward, r"f_i = \operatorname{LSTM}(x_i, f_{i-1})")
+            record("b", backward, r"b_i = \operatorname{LSTM}(x_i, b_{i+1})")
         return torch.cat([state[-2], state[-1]], 1) * (lengths > 0)[:, None]

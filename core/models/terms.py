@@ -17,6 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.changes import Lexicon
+from core.models.formula import Term
+from core.models.record import SILENT, Record
 from core.models.support import Support
 from core.models.trace import LayerTrace
 
@@ -39,6 +41,8 @@ class Reading:
     """Whether the first position is a class token."""
     donor: tuple[LayerTrace, ...] = ()
     """Layers of another text, from which interventions may take something."""
+    record: Record = SILENT
+    """What this layer is told to, for whoever shows it step by step."""
 
 
 def valence(polarity: Tensor) -> Tensor:
@@ -74,13 +78,18 @@ class KeyGate(nn.Module):
         self.bias = nn.Parameter(torch.full((1,), GATE_OPEN))
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
-    def forward(self, x: Tensor, polarity: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
         """x (B, L, d), polarity (B, L, 3K) → log g (B, L)."""
-        logit = x @ self.weight + self.bias
+        content, opened = x @ self.weight, None
+        logit = content + self.bias
         if self.strength is not None:
             if polarity is None:
                 raise RuntimeError("a gate guided by a lexicon needs the polarity of the tokens")
-            logit = logit + self.strength * valence(polarity).abs()
+            opened = self.strength, valence(polarity).abs()
+            logit = logit + opened[0] * opened[1]
+        if record:
+            parts = (content,), (self.bias,), *([opened] if opened else [])
+            record("g", logit.sigmoid(), parts=parts, after="sigmoid")
         return F.logsigmoid(logit)
 
 
@@ -186,6 +195,9 @@ class Terms:
     """Brings a lexicon's polarities in."""
     support: Support | None = None
     """Who sees whom; None: everybody everybody."""
+    said: tuple[Term, ...] = ()
+    """Words and formulas of all that, and of how maps combine, from the configuration; those of a module have its name
+    above."""
 
     def modules(self) -> dict[str, nn.Module]:
         """The terms that are modules, by the names under which their weights are stored."""
@@ -200,19 +212,23 @@ class Terms:
             return q, k
         return self.lexical.multiply(q, k, _polarity(reading), reading.keep, change)
 
-    def columns(self, reading: Reading, log_gate: Tensor | None, change: Lexicon | None) -> list[tuple[Tensor, Tensor]]:
-        """What is added to the scores: columns of the queries and of the keys, each broadcast to (B, N, H, L, .).
+    def columns(
+        self, reading: Reading, log_gate: Tensor | None, change: Lexicon | None
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """What is added to the scores, by its name above: columns of the queries and of the keys.
+
+        Each is broadcast to (B, N, H, L, .).
 
         Args:
             reading: what attention reads besides the vectors.
             log_gate: (B, L), of the gate.
             change: of the lexical term, from interventions.
         """
-        found = []
+        found = {}
         if log_gate is not None:
-            found.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
+            found["gate"] = log_gate.new_ones(1), log_gate[:, None, None, :, None]
         if self.lexical is not None and self.lexical.kind == "add":
-            found.append(self.lexical.columns(_polarity(reading), change))
+            found["lexical"] = self.lexical.columns(_polarity(reading), change)
         return found
 
     def shown(self, reading: Reading, change: Lexicon | None) -> dict[str, Tensor]:

@@ -18,6 +18,7 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret import steps as making
 from core.interpret.rules import Dot, Hidden, Norm, Softmax, Sum, short
 from core.interpret.steps import steps
+from core.models.formula import Line, Term
 from core.models.presets import PRESETS
 from core.models.terms import Terms
 from core.models.trace import Batch, Intervention
@@ -277,17 +278,75 @@ def test_places_that_do_not_exist_are_refused_and_long_texts_too(monkeypatch):
         steps(own, TEXT)
 
 
-def test_an_attention_term_that_the_steps_do_not_know_is_refused(monkeypatch):
-    known = Terms.columns
+class Recency(torch.nn.Module):
+    """Add r · j / L to the score of key j: the example of CONTRIBUTING."""
 
-    def with_recency(terms, reading, log_gate, change):
-        near = torch.linspace(0, 9, reading.keep.shape[1])
-        return [*known(terms, reading, log_gate, change), (near.new_ones(1), near[:, None])]
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor([factor]))
 
+    def columns(self, keep):
+        place = keep.cumsum(1) / keep.sum(1, keepdim=True).clamp(min=1)
+        return self.factor, place[:, None, None, :, None].to(self.factor.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithRecency(Terms):
+    recency: Recency | None = None
+
+    def columns(self, reading, log_gate, change):
+        return super().columns(reading, log_gate, change) | {"recency": self.recency.columns(reading.keep)}
+
+
+def with_recency(own, *said):
+    """A reader whose model has the term in each layer, with the factors 0.5 and 1, and these words of it."""
+    for number, layer in enumerate(own.model.layers, start=1):
+        attention, term = layer.attention, Recency(number / 2)
+        known = {each.name: getattr(attention.terms, each.name) for each in dataclasses.fields(Terms)}
+        attention.terms = WithRecency(**{**known, "said": (*known["said"], *said)}, recency=term)
+        attention.add_module("recency", term)
+    return own
+
+
+@pytest.mark.parametrize("preset", ["ndt-01-n3", "sentiformer", pytest.param("lexical-all", marks=pytest.mark.slow)])
+def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
+    formula = Line("L = T", "The length.")
+    said = Term(
+        *("recency", "later words are favoured by a learned factor", 1),
+        lambda formula: formula._replace(added=rf"{formula.added} + r\,j/L"),
+        (formula,),
+    )
+    known, plain = steps(reader(preset), TEXT), steps(reader(preset), TEXT).stage("terms")
+    for layer, factor in ((1, 0.5), (2, 1.0)):
+        found = check(with_recency(reader(preset), said), layer=layer)
+        stage, many = found.stage("terms"), len(found.tokens)
+        shown = {matrix.name: matrix for matrix in stage.matrices}
+        bias = factor * np.arange(1, many + 1) / many
+        np.testing.assert_allclose(shown[r"r\,j/L"].values, np.broadcast_to(bias, (many, many)), rtol=1e-6)
+        assert shown[r"r\,j/L"].filled(0, many - 1) == f"{short(factor)}·1.00 = {short(factor)}"
+        assert r" + r\,j/L" in stage.formulas[0] and stage.formulas[-1] == "L = T"
+        assert "Later words are favoured by a learned factor." in stage.reading
+        gates = shown["g"].values[:, 0] if "g" in shown else np.ones(many)
+        rest = np.log(np.concatenate([np.ones(many - len(gates)), gates]))  # a class token has none
+        rest = rest + (shown[r"\sigma"].values if r"\sigma" in shown else 0)
+        np.testing.assert_allclose(shown["s'"].values - rest - shown["s"].values, shown[r"r\,j/L"].values, atol=1e-9)
+    assert r"r\,j/L" not in {matrix.name for matrix in plain.matrices}
+    assert np.abs(found.stages[-1].made - known.stages[-1].made).max() > 1e-4
+
+
+def test_a_new_attention_term_of_which_nothing_is_said_has_its_name():
+    stage = steps(with_recency(reader("vanilla")), TEXT).stage("terms")
+    assert stage.formulas == (r"s'_{ij} = s_{ij} + \mathrm{recency}_{ij}",)
+    assert stage.reading == "The term recency is added to every score."
+
+
+def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
     own = reader("ndt-01-n3")
-    steps(own, TEXT)
-    monkeypatch.setattr(Terms, "columns", with_recency)
+    other = dataclasses.replace(own, predict=reader("vanilla").predict)
     with pytest.raises(NotAvailable, match=r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}"):
+        steps(other, TEXT)
+    monkeypatch.setattr(Terms, "multiplied", lambda terms, q, k, reading, change=None: (2 * q, k))
+    with pytest.raises(NotAvailable, match="every part of the scores"):
         steps(own, TEXT)
 
 

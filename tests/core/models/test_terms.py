@@ -231,7 +231,7 @@ def test_a_gate_towards_minus_infinity_comes_to_the_same(monkeypatch):
     gated, plain = layer(gate=True), layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
     logit = torch.where(torch.arange(L) == 2, -1e4, 1e4).double().expand(B, L)
-    monkeypatch.setattr(gated.terms.gate, "forward", lambda x, polarity: torch.nn.functional.logsigmoid(logit))
+    monkeypatch.setattr(gated.terms.gate, "forward", lambda x, polarity, record: torch.nn.functional.logsigmoid(logit))
     hidden = KEEP & (torch.arange(L) != 2)
     torch.testing.assert_close(run(gated)[0], run(plain, keep=hidden)[0])
 
