@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from finished import run
 
-from core import verbs
+from core import api
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import Edits
 from core.interpret.parts import Part, Parts
@@ -75,7 +75,7 @@ def test_the_grids_stand_beside_each_other_on_one_scale(trained):
 @pytest.mark.slow
 def test_heads_of_another_training_stand_there_without_a_difference(trained, tmp_path, table, tiny):
     store = RunStore(tmp_path / "runs")
-    verbs.train(str(table), "ndt-01-n2", {**tiny, "training.epochs": 1}, name="two", store=store)
+    api.train(str(table), "ndt-01-n2", {**tiny, "training.epochs": 1}, name="two", store=store)
     other = Source(store.read("two"), Files(store), text=TEXT)
     shape = differing_parts(source(trained), other)
     assert {(part.kind, part.component) for part in shape.pairs} == {("layer", None), ("component", 0)}
@@ -99,11 +99,11 @@ def test_a_model_without_parts_is_said(trained):
 def test_they_are_figures_of_two_sentences_or_two_runs(trained, tmp_path):
     store = RunStore(trained)
     named = {"only": ["difference-parts"], "csv": True, "text": TEXT, "store": store}
-    _, table = verbs.figures("finished", tmp_path, options={"pinned": OTHER}, **named)["files"]
+    _, table = api.figures("finished", tmp_path, options={"pinned": OTHER}, **named)["files"]
     rows = pd.read_csv(table["file"])
     assert rows["other push"].tolist() == pytest.approx(pushes(trained, OTHER), abs=1e-6)
     with pytest.raises(InputError, match="--with pinned="):
-        verbs.figures("finished", tmp_path, **named)
+        api.figures("finished", tmp_path, **named)
 
 
 def test_gates_are_paired_by_their_words_and_stand_below_the_heads():
