@@ -83,7 +83,6 @@ PYTHON = {
     "drawing": ("figure",),
     "inspection": ("sentence",),
     "models": ("presets_show",),
-    "prediction": ("answer", "answer_line"),
     "runs": ("runs_history", "runs_predictions", "runs_table"),
     "training": ("resume", "scores", "started", "summary"),
 }

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from core.api.inspection import open_text, present
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
-from core.api.prediction import answer, answer_line
 from core.api.printing import say, say_edit, tabulate
 from core.cells import decimals
 from core.numbers import signed
+from core.runs.text_predictions import answer, answer_line
 
 if TYPE_CHECKING:
     from core.interpret.edits import Edits

@@ -21,13 +21,13 @@ from core.api.options import (
     Typed,
     names_of,
 )
-from core.api.prediction import answer, answer_line
 from core.api.printing import out, say, say_edit, tabulate, visible
 from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.interpret.templates import TEMPLATES
 from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line
 
 if TYPE_CHECKING:
     from core.interpret.flip import Flip, Move

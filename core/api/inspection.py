@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.api.drawing import find_drawing
 from core.api.options import Change, Edit, File, PairText, RunName, Store
-from core.api.prediction import answer, answer_line, check_pair
 from core.api.printing import say, say_edit, tabulate
 from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line, check_pair
 from core.text.pair import joined
 
 if TYPE_CHECKING:

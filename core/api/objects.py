@@ -34,6 +34,7 @@ from core.config import RunConfig
 from core.exceptions import RunNotFound
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line
 from core.runs.worker import OnEvent
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class Run(Named):
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
         """Return one text, seen from inside; see `core.api.inspection.sentence`."""
         view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
-        return Sentence(self, view, prediction.answer(self.record, view.probabilities))
+        return Sentence(self, view, answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
         """Return what it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes here.
@@ -287,7 +288,7 @@ class Sentence:
         return self.run.figure(name, text=self.text, theme=theme, options=options)
 
     def __repr__(self) -> str:
-        return f"Sentence({self.text!r}: {prediction.answer_line(self.prediction)})"
+        return f"Sentence({self.text!r}: {answer_line(self.prediction)})"
 
     def _repr_html_(self) -> str:
-        return notebook.sentence(self.view, prediction.answer_line(self.prediction))
+        return notebook.sentence(self.view, answer_line(self.prediction))
