@@ -1,0 +1,363 @@
+"""What every verb answers with `--json`, and the numbers of every figure, are those of the record beside this file.
+
+`unchanged.json` was written before the rooms were taken apart (issue 26); a change that only moves code leaves it as it
+is. For each command it has one line: the exit code, and for each key of the answer (`rows[].n`, in their order) a hash
+of its values, row after row, followed by one letter for each number with a point. A figure has one line as well: the
+columns of its tables, which `figures RUN --to DIR --csv` writes.
+
+Machines add up in another order, so a number is kept as its place on a scale that is even near 0 (steps of 5e-6) and
+logarithmic beyond (0.05 %), and the next place on either side passes. Seconds, dates, memory, versions, paths and what
+only names this machine are left out (`PASSING`). Columns of more than 240 numbers are kept as averages of neighbours.
+
+Written anew by `python tests/contracts/test_unchanged.py --write [START…]`, all of it or the entries whose names begin
+so; a figure or verb that is removed on purpose is a line that is deleted by hand. It goes by `core.cli.main` alone.
+
+Not in it: `dashboard` (serves until it is ended), `report` and `inspect --html` (a document; its figures are here),
+`doctor` (this machine), `pretrain` with weights, `backbones check` (none is here), `data check` of a download,
+`runs import` of a hub, `runs measure` (seconds), `runs cancel` and `sweeps cancel` (nothing is under way), `--detach`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
+
+HERE = Path(__file__).resolve().parent
+RECORD = HERE / "unchanged.json"
+TRAINED = HERE.parents[1] / "trained"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+EPSILON, STEP = 1e-2, 5e-4
+MOST = 24
+"""Letters of a column."""
+PASSING = re.compile(
+    r"seconds|second|memory|bytes|speed|date|created|started|finished|updated|changed|version|device|threads|machine"
+    r"|when|^at$|_at$|hash|commit|fingerprint|file$|files|path|folder|identity|key_of|host|pid"
+)
+"""Keys whose values differ between machines, days or releases."""
+
+A, B = "starter-ndt-pm1-n2", "starter-lexical-last"
+TEXT, OTHER = "The food was not bad at all.", "The film was not good at all."
+TINY = [
+    f"--set={setting}"
+    for setting in ("model.width=16", "model.ff_width=16", "training.batch_size=8", "training.lr=0.01")
+] + ["--set=training.threads=1", "--set=text.min_freq=1", "--set=training.device=cpu"]
+ON = ("--split", "everyday")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "train": ("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "3", "--name", "one", *TINY),
+    "train/vanilla": ("train", "--data", "reviews.csv", "--model", "vanilla", "--epochs", "1", "--name", "two", *TINY),
+    "train/from": ("train", "--data", "reviews.csv", "--from", "one", "--epochs", "1", "--name", "three", *TINY),
+    "sweep": ("sweep", "study", "--model", "vanilla", "--data", "reviews.csv", "--seeds", "2", "--epochs", "1", *TINY),
+    "sweep/dry": ("sweep", "dry", "--model", "vanilla", "--data", "reviews.csv", "--folds", "2", "--dry-run", *TINY),
+    "sweeps list": ("sweeps", "list"),
+    "sweeps show": ("sweeps", "show", "study"),
+    "sweeps rm": ("sweeps", "rm", "study"),
+    "evaluate": ("evaluate", A, *ON),
+    "evaluate/data": ("evaluate", A, "--data", "reviews.csv", "--against", B, "--limit", "40"),
+    "evaluate/by": ("evaluate", B, "--split", "challenge", "--by", "phenomenon", "--cost", "positive=5"),
+    "compare": ("compare", A, B, *ON),
+    "compare/by": ("compare", A, B, "--split", "challenge", "--by", "phenomenon", "--metric", "f1_macro"),
+    "behave": ("behave", A, "--suite", "suite.yaml"),
+    "errors": ("errors", A, "--split", "challenge"),
+    "errors/tags": ("errors", "one", "--where", "all", "--tags", "--label-errors", "--against", "two"),
+    "errors/unsure": ("errors", "one", "--where", "all", "--unsure", "--order", "unsure"),
+    "errors/where": ("errors", A, *ON, "--where", "right", "--where", "word=not", "--order", "margin"),
+    "slices": ("slices", A, "--split", "challenge"),
+    "slices/save": ("slices", A, "--split", "challenge", "--save", "nots", "--where", "word=not"),
+    "slices/rename": ("slices", A, "--split", "challenge", "--rename", "nots", "denied"),
+    "slices/rm": ("slices", A, "--split", "challenge", "--rm", "denied"),
+    "shift": ("shift", "one"),
+    "predict": ("predict", A, TEXT, OTHER),
+    "predict/data": ("predict", A, "--data", "reviews.csv", "--to", "said.csv", "--set", "data.text=text"),
+    "inspect": ("inspect", B, TEXT),
+    "explain": ("explain", B, TEXT),
+    "explain/shapley": ("explain", A, TEXT, "--method", "shapley", "--target", "negative"),
+    "explain/parts": ("explain", B, TEXT, "--parts"),
+    "explain/lambdas": ("explain", A, TEXT, "--lambdas"),
+    "explain/methods": ("explain", A, TEXT, "--methods"),
+    "patch": ("patch", A, TEXT, OTHER),
+    "steps": ("steps", A, TEXT, "--layer", "1", "--head", "2"),
+    "steps/lexical": ("steps", B, TEXT),
+    "agreement": ("agreement", A, *ON, "--limit", "10"),
+    "believe": ("believe", A, "--method", "deletion", "--limit", "4"),
+    "believe/text": ("believe", A, TEXT),
+    "flip": ("flip", A, "The food was bad.", "--readings", "300"),
+    "distance": ("distance", A, "The film was [not] {} good.", "--against", B, "--most", "4"),
+    "project": ("project", A, *ON, "--method", "pca"),
+    "groups": ("groups", A, *ON),
+    "layers": ("layers", "one"),
+    "neighbours": ("neighbours", "one", "word1 word2 good", "--most", "5"),
+    "neighbours/where": ("neighbours", "one", "--where", "all", "--most", "4"),
+    "presets": ("presets",),
+    "presets/paper": ("presets", "--paper", "sentiformer"),
+    "presets/one": ("presets", "ndt-01-n3", "--vocabulary", "500", "--classes", "3"),
+    "codes list": ("codes", "list", A, "--split", "challenge"),
+    "codes add": ("codes", "add", A, "irony", "--definition", "means the opposite", "--author", "ann"),
+    "codes add/label": ("codes", "add", A, "label"),
+    "codes edit": ("codes", "edit", A, "label", "--name", "odd label", "--definition", "d"),
+    "codes draw": ("codes", "draw", A, "8", "--seed", "3", "--split", "challenge"),
+    "codes code": ("codes", "code", A, "irony", "--split", "challenge", "--where", "word=not", "--author", "ann"),
+    "codes code/ben": ("codes", "code", A, "irony", "--split", "challenge", "--where", "wrong", "--author", "ben"),
+    "codes rates": ("codes", "rates", A, "--split", "challenge"),
+    "codes kappa": ("codes", "kappa", A, "ann", "ben", "--split", "challenge", "--where", "all"),
+    "codes export": ("codes", "export", A, "codes.csv", "--split", "challenge"),
+    "codes import": ("codes", "import", A, "codes.csv", "--split", "challenge"),
+    "codes split": ("codes", "split", A, "irony", "--into", "wit", "--split", "challenge", "--where", "wrong"),
+    "codes merge": ("codes", "merge", A, "irony", "wit", "--into", "irony"),
+    "codes rm": ("codes", "rm", A, "odd label"),
+    "codes undo": ("codes", "undo", A),
+    "counter-examples keep": ("counter-examples", "keep", TEXT, "--label", "positive", "--note", "n", "--run", A),
+    "counter-examples list": ("counter-examples", "list", "--run", A),
+    "counter-examples export": ("counter-examples", "export", "kept.csv"),
+    "data list": ("data", "list"),
+    "data card": ("data", "card", "reviews.csv"),
+    "data check": ("data", "check", "reviews.csv", "--from", "one"),
+    "backbones list": ("backbones", "list"),
+    "runs list": ("runs", "list"),
+    "runs show": ("runs", "show", "one"),
+    "runs show/starter": ("runs", "show", B),
+    "runs export": ("runs", "export", "two", "two.zip"),
+    "runs rm": ("runs", "rm", "two"),
+    "runs import": ("runs", "import", "two.zip"),
+    "wrong/run": ("evaluate", "nobody"),
+    "wrong/class": ("explain", A, TEXT, "--target", "odd"),
+    "wrong/where": ("errors", A, "--where", "odd"),
+    "wrong/setting": ("train", "--set", "model.odd=1"),
+}
+SUITE = """\
+name: a few
+tests:
+  - name: denied praise
+    capability: negation
+    kind: minimum
+    expected: negative
+    texts: [The food was not good., The film was never great., I did not like it.]
+"""
+DRAWN: dict[str, tuple[str, ...]] = {
+    "one": ("one", "--against", "three", "--text", "word1 word2 good"),
+    "A": (A, *ON, "--text", TEXT),
+    "B": (B, "--split", "challenge", "--against", A, "--text", TEXT),
+    "map": (A, "--only", "map-tsne,map-pca-3d"),
+}
+"""Arguments of `figures`: every figure that the run has."""
+
+
+def call(place: Path, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of `sentiscope`, in this process, from a folder of its own."""
+    from core.cli import main
+
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(place)
+        for name, value in {"RUNS": str(place / "runs"), "CACHE": str(place / "cache"), "JOBS": "1"}.items():
+            here.setenv(f"SENTISCOPE_{name}", value)
+        here.setenv("SENTISCOPE_STARTERS", str(place / "none"))
+        here.setenv("OMP_NUM_THREADS", "1")
+        here.setattr(sys, "argv", ["sentiscope", *arguments])
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+def furnish(place: Path) -> None:
+    """The starters, a data set and a suite of tests."""
+    for run in (A, B):
+        shutil.copytree(TRAINED / run, place / "runs" / run)
+    random = np.random.default_rng(0)
+    lines = ["text,label"]
+    for number in range(120):
+        label = ("bad", "good")[number % 2]
+        words = [f"word{each}" for each in random.integers(0, 30, random.integers(1, 10))]
+        said = ("negative", "positive")[number % 2 if number % 11 else 1 - number % 2]
+        lines.append(f"{' '.join([*words, label])},{said}")
+    (place / "reviews.csv").write_text("\n".join(lines) + "\n")
+    (place / "suite.yaml").write_text(SUITE)
+
+
+def columns(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """(`rows[].n`, value) of every value, in order; lists and dictionaries also say how long they are."""
+    if PASSING.search(key.rpartition(".")[2].removesuffix("[]").lower()):
+        yield key, "…"
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from columns(each, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        yield f"{key}[]", f"#{len(value)}"
+        for each in value:
+            yield from columns(each, f"{key}[]")
+    else:
+        yield key, value
+
+
+def scaled(number: float) -> float:
+    """Where it is on a scale that is even near 0 and logarithmic beyond."""
+    return math.asinh(number / EPSILON) / STEP
+
+
+def written(columns: dict[str, list[Any]]) -> str:
+    """What belongs together: the names, a hash of everything but numbers with a point, and letters for each of those.
+
+    A letter is the sum of neighbours where a column is long: they are even then, but for a machine's rounding.
+    """
+    pointed = {
+        name: [scaled(each) for each in values if isinstance(each, float) and math.isfinite(each)]
+        for name, values in columns.items()
+    }
+    rest = [
+        ["." if isinstance(each, float) and math.isfinite(each) else each for each in values]
+        for values in columns.values()
+    ]
+    letters = ""
+    for points in pointed.values():
+        size = -(-len(points) // MOST) or 1
+        sums = [sum(points[at : at + size]) for at in range(0, len(points), size)]
+        letters += "".join(LETTERS[round(each) % len(LETTERS)] for each in sums)
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:6]
+    return f"{', '.join(columns)} = {digest} {letters}".strip()
+
+
+def entry(found: Iterator[tuple[str, Any]], place: Path) -> dict[str, str]:
+    """What each dictionary, list or table comes to, by where it stands."""
+    gathered: dict[str, dict[str, list[Any]]] = {}
+    for key, value in found:
+        said = re.sub(r"\d\.\d+", "0.0", value.replace(str(place), "")) if isinstance(value, str) else value
+        stands, _, name = key.replace(str(place), "").rpartition(".")
+        gathered.setdefault(stands, {}).setdefault(name, []).append(said)
+    return {stands: written(columns) for stands, columns in gathered.items()}
+
+
+def cells(file: Path) -> Iterator[tuple[str, Any]]:
+    """(column, cell) of a CSV, where numbers are numbers."""
+    with file.open(newline="", encoding="utf-8-sig") as lines:
+        head, *rows = csv.reader(lines)
+    for row in rows:
+        for name, cell in zip(head, row, strict=True):
+            yield name.replace(".", ""), float(cell) if re.fullmatch(r"-?\d+(\.\d+(e-?\d+)?|e-?\d+)", cell) else cell
+
+
+def helped() -> Iterator[tuple[str, dict[str, str]]]:
+    """Every verb with its arguments and options and what they are unless given."""
+    import typer
+
+    from core.cli import app
+
+    def walk(command: Any, name: str) -> Iterator[tuple[str, dict[str, str]]]:
+        for each, below in getattr(command, "commands", {}).items():
+            yield from walk(below, f"{name} {each}".strip())
+        if not getattr(command, "commands", {}):
+            asked = [
+                (each.name if each.param_type_name == "argument" else "/".join(each.opts), each.required, each.default)
+                for each in command.params
+            ]
+            said = [str(each[0]) + ("!" if each[1] else f"={each[2]}" if each[2] else "") for each in asked]
+            yield f"help {name}", {"": " ".join(sorted(said))}
+
+    yield from walk(typer.main.get_command(app), "")
+
+
+def answers(place: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Every entry of the record, computed now."""
+    yield from helped()
+    for name, arguments in COMMANDS.items():
+        code, out, err = call(place, *arguments, "--json")
+        if code:
+            yield name, {"": written({f"exit {code}": [re.sub(r"\s+", "", err.replace(str(place), ""))]})}
+        else:
+            yield name, entry(columns(json.loads(out)), place)
+    for name, arguments in DRAWN.items():
+        folder = place / "drawn" / name
+        code, out, err = call(place, "figures", arguments[0], "--to", str(folder), "--csv", *arguments[1:], "--json")
+        assert code == 0, err
+        yield f"figures {name}", entry(columns(json.loads(out)["left_out"]), place)
+        for file in sorted(folder.glob("*.csv")):
+            yield f"figures {name}/{file.stem}", entry(cells(file), place)
+
+
+def differing(before: str, now: str) -> bool:
+    """Whether it is another one, more than a machine makes it."""
+    (hashed, _, points), (hashed_now, _, points_now) = before.rpartition(" "), now.rpartition(" ")
+    if before == now or " = " not in hashed:
+        return before != now
+    apart = [(LETTERS.index(a) - LETTERS.index(b)) % 64 for a, b in zip(points, points_now, strict=False)]
+    return hashed != hashed_now or len(points) != len(points_now) or any(each not in (0, 1, 63) for each in apart)
+
+
+def differences(before: dict[str, dict[str, str]], now: dict[str, dict[str, str]]) -> list[str]:
+    """A line for each entry, key or column that is gone, new, elsewhere or another one."""
+    said = [f"{name}: is gone" for name in before if name not in now]
+    said += [f"{name}: is new" for name in now if name not in before]
+    for name in (name for name in before if name in now):
+        kept, found = before[name], now[name]
+        said += [f"{name}: {key} is {'gone' if key in kept else 'new'}" for key in kept.keys() ^ found.keys()]
+        said += [
+            f"{name}: {key or 'it'} is another one\n    {kept[key]}\n    {found[key]}"
+            for key in kept
+            if key in found and differing(kept[key], found[key])
+        ]
+        if list(kept) != list(found) and kept.keys() == found.keys():
+            said.append(f"{name}: its keys come in another order")
+    return said
+
+
+def test_every_answer_and_every_figure_is_what_it_was(tmp_path):
+    furnish(tmp_path)
+    said = differences(json.loads(RECORD.read_text()), dict(answers(tmp_path)))
+    assert not said, "\n".join(said)
+
+
+def test_another_number_key_order_or_text_is_seen_and_a_rounding_is_not():
+    whole = {"rows": [{"n": 1, "share": 0.25, "said": "good"}, {"n": 2, "share": 0.5, "said": "bad"}]}
+
+    def seen(changed: Any) -> list[str]:
+        return differences(*({"verb": entry(columns(each), Path("/x"))} for each in (whole, changed)))
+
+    rows = whole["rows"]
+    assert not seen({"rows": [rows[0] | {"share": 0.2500001}, rows[1]]})
+    for changed in (
+        [rows[0] | {"share": 0.2505}, rows[1]],
+        [rows[0], rows[1] | {"n": 3}],
+        [rows[0], rows[1] | {"said": "odd"}],
+        rows[::-1],
+        [dict(reversed(each.items())) for each in rows],
+    ):
+        [said] = seen({"rows": changed})
+        assert said.startswith("verb: rows[] is another one")
+    assert len(seen({"rows": rows[:1]})) == 2
+
+
+def write(starts: list[str]) -> None:
+    """Write the record, or those entries whose names begin so."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        os.environ |= {"HF_HUB_OFFLINE": "1", "HOME": str(place), "COLUMNS": "200"}
+        furnish(place)
+        now = dict(answers(place))
+    kept = json.loads(RECORD.read_text()) if starts else {}
+    kept |= {name: found for name, found in now.items() if not starts or name.startswith(tuple(starts))}
+    lines = [f"{json.dumps(name)}: {json.dumps(found, ensure_ascii=False)}" for name, found in kept.items()]
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parents[1]))
+    write(sys.argv[1 + sys.argv[1:].index("--write") + 1 :] if "--write" in sys.argv else sys.exit(__doc__))
