@@ -62,7 +62,6 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
             it costs here. Repeat for more.
         against: Another run, compared on the same rows.
         limit_test: Rows at most, seeded and stratified; 0: all.
-        on_progress: May raise to stop.
 
     Returns:
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which

@@ -26,21 +26,14 @@ if TYPE_CHECKING:
 
 
 def pair(first: str, second: str) -> str:
-    """Join two texts to the one that every function takes of a run that reads pairs.
-
-    The sign ‖ between both is replaced where a text has it.
-    """
+    """Join two texts to the one that verbs take of a run that reads pairs; a sign ‖ in them is replaced."""
     return joined(first, second)
 
 
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
 ) -> tuple[LoadedRun, Edits, Intervention | None]:
-    """Load a run; return it with what is changed inside when it reads a text, also as the model takes it.
-
-    Raises:
-        InputError: No such run, a change of what it does not have, or both ways of describing one.
-    """
+    """Load a run; return it with what is changed inside when it reads a text, also as the model takes it."""
     from core.runs.load import load_run
 
     loaded = load_run(store or RunStore(), run)

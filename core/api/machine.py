@@ -23,7 +23,6 @@ from core.runs.store import RunStore
 LOOPBACK = ("localhost", "127.0.0.1")
 EVERYWHERE = ("", "0.0.0.0", "::")
 """What means every address of this machine."""
-LARGEST_PORT = 65_535
 
 
 def dashboard(
@@ -41,8 +40,8 @@ def dashboard(
         host: A further name in the link of others, e.g. of a proxy.
         browser: Open a browser.
     """
-    if not 1 <= port <= LARGEST_PORT:
-        raise InputError(f"--port {port}: a whole number from 1 to {LARGEST_PORT}")
+    if not 1 <= port <= 65_535:
+        raise InputError(f"--port {port}: a whole number from 1 to 65535")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
     return serve(streamlit_command(script, port, address, host, browser=browser))
 

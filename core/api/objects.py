@@ -72,11 +72,7 @@ def give_run(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
 
 
 def run(name: str) -> Run:
-    """Return the run of this name, finished or not; `sentiscope.runs()` lists all.
-
-    Raises:
-        InputError: There is none; the message names similar ones.
-    """
+    """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error similar ones."""
     found = Run(name)
     found.store.path(name)
     return found
@@ -152,12 +148,7 @@ class Run(Named):
 
     @property
     def record(self) -> RunRecord:
-        """Everything that is recorded of the run: settings, classes, parameters, progress, results.
-
-        Raises:
-            InputError: The run is gone.
-            RunDamaged: The record cannot be read; the message names the file and the reason.
-        """
+        """Everything that is recorded of the run: settings, classes, parameters, progress, results."""
         return self.store.read(self.name)
 
     @property

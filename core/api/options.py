@@ -52,7 +52,6 @@ class Named:
 
 
 AnyRun = str | Named
-"""A run by its name, or as an object."""
 
 
 def name_of(run: AnyRun) -> str:
@@ -100,11 +99,9 @@ def renaming(wrong: str, metavar: str = "OLD=NEW") -> Typed:
 OnProgress = Annotated[Callable[[str, float | None], None] | None, Typed(listener="progress")]
 """Told what is done, and which share of it, 0 to 1, where that is known."""
 OnTraining = Annotated[OnEvent | None, Typed(listener="training")]
-"""Told what happens in a training."""
 Store = Annotated[RunStore | None, Typed(listener="python")]
 """The folder of runs; None: `SENTISCOPE_RUNS`, or `trained`."""
 Stopped = Annotated[Callable[[], bool] | None, Typed(listener="stopped")]
-"""Asked now and then; True ends the work with what was found."""
 Change = Annotated["Intervention | None", Typed(listener="python")]
 """What `edit` cannot say: a `core.models.trace.Intervention`; only `mix.0` of `edit` may be given with it."""
 

@@ -121,10 +121,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
-    """Train a queued, failed or cancelled run to its end in this process, from its last checkpoint.
-
-    It comes to the same bits as if it had not stopped.
-    """
+    """Train a queued, failed or cancelled run from its last checkpoint, to the same bits as without a stop."""
     from core.runs.worker import execute
 
     return summary(execute(store or RunStore(), run, on_event=on_event))

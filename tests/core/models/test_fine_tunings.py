@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
-from core.api.models import backbone_recipes
 from typer.testing import CliRunner
 
 from core import api
+from core.api.models import backbone_recipes
 from core.cli import app
 from core.config import compose, flat
 from core.exceptions import ConfigError, InputError
