@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from core.exceptions import StorageError
+from core.exceptions import InputError, StorageError
 
 ENDING = ".new"
 """Of a file or folder that is not complete; one that nobody works on any more may be cleared away."""
@@ -83,3 +83,18 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_named(option: str, file: Path | str, text: str) -> None:
+    """Write a text to a file that a person names by an option.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    try:
+        path = Path(file).expanduser().resolve()  # behind a link: the file, not the link, is replaced
+        if not path.parent.is_dir() or (path.exists() and not path.is_file()):
+            raise InputError(f"{option} {file!s:.200}: cannot be written: no such folder, or not a file")
+        write_text(path, text)
+    except (OSError, RuntimeError, ValueError, StorageError) as error:
+        raise InputError(f"{option} {str(file)!r:.200}: cannot be written; choose another file") from error

@@ -36,7 +36,7 @@ _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width
 
 
 def facts(shown: Mapping[str, Any]) -> str:
-    """A run in a line of words, from what `verbs.runs_show` says of it: status, model, data, size, time, reason."""
+    """Describe a run in a line, of what `core.api.runs.runs_show` returns: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [
@@ -48,12 +48,12 @@ def facts(shown: Mapping[str, Any]) -> str:
 
 
 def run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
-    """A run with its facts and the table of its first numbers (`verbs.scores`)."""
+    """A run with its facts and the table of its first numbers (`core.api.training.scores`)."""
     return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(facts(shown))}{_table(scores)}</div>"
 
 
 def runs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Runs as a table (`verbs.runs_table`)."""
+    """Runs as a table (`core.api.runs.runs_table`)."""
     return f"<div>{_table(rows) or 'no runs yet'}</div>"
 
 

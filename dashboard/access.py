@@ -16,10 +16,10 @@ from core.data.kept_examples import NAME
 from core.exceptions import DataError, InputError
 from core.paths import Allowed, resolve
 from core.runs.backbones import SETTING, listed
+from core.runs.configuration import configure
 from core.runs.store import RunStore
 from core.text.config import lexicons_of
 from core.text.lexicon_files import VADER
-from core.verbs import configure
 from dashboard import state
 from dashboard.figures import datasets
 from dashboard.figures.datasets import Option, option_of

@@ -26,7 +26,7 @@ OnWait = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person wants to know of a run; as `core.verbs.evaluate` takes it."""
+    """What a person wants to know of a run; as `core.api.evaluate` takes it."""
 
     run: str
     data: str

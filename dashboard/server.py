@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
-from core.cli.serving import links
+from core.api.machine import links
 from dashboard.guard import Guard
 
 

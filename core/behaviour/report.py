@@ -24,7 +24,7 @@ def report(runs: Sequence[Judged]) -> dict[str, Any]:
         runs: Of the same suite, at least one.
 
     Returns:
-        As `core.verbs.behave`, without `file`.
+        As `core.api.behave`, without `file`.
     """
     suite, agreements = runs[0].suite, {each.run: _agreement(each) for each in runs}
     return {

@@ -1,80 +1,64 @@
 """The command line: parse, call a verb, print. JSON goes to stdout as one object, everything else to stderr.
 
+Every command is generated from a verb of `core.api.VERBS`: its arguments and options from the signature, its help from
+the docstring, its table from the function `print_VERB` in the module of the verb.
+
 Exit codes: 0 done, 1 failure, 2 wrong input.
 """
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import io
+import json
 import os
+import re
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
-from core.cli import backbones, codes, counter_examples, data, runs, sweeps
-from core.cli.agreement import agreement
-from core.cli.behaviour import behave
-from core.cli.belief import believe
-from core.cli.comparison import compare
-from core.cli.embeddings import groups, layers, neighbours, project
-from core.cli.evaluation import evaluate
-from core.cli.failures import errors, slices
-from core.cli.inside import distance, explain, figures, flip, inspect, patch, steps
-from core.cli.machine import dashboard, doctor
-from core.cli.models import presets
-from core.cli.options import Command
-from core.cli.prediction import predict
-from core.cli.printing import err, say
-from core.cli.reporting import report
-from core.cli.shift import shift
-from core.cli.sweeps import sweep
-from core.cli.training import pretrain, train
-from core.exceptions import SentiscopeError
+from core.api import VERBS, load
+from core.api.options import Named, Typed
+from core.api.printing import err, say, show_tree, teller
+from core.api.progress import SweepProgress, TrainingProgress
+from core.exceptions import InputError, SentiscopeError
+from core.numbers import whole_percent
+from core.runs.worker import stop_signals
+from core.text.pair import joined
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
-for command in (
-    sweep,
-    train,
-    pretrain,
-    evaluate,
-    compare,
-    behave,
-    errors,
-    slices,
-    shift,
-    predict,
-    inspect,
-    explain,
-    patch,
-    steps,
-    agreement,
-    believe,
-    flip,
-    distance,
-    project,
-    groups,
-    layers,
-    neighbours,
-    figures,
-    report,
-    presets,
-    dashboard,
-    doctor,
-):
-    app.command(cls=Command)(command)
-for noun, group in (
-    ("backbones", backbones.app),
-    ("codes", codes.app),
-    ("counter-examples", counter_examples.app),
-    ("data", data.app),
-    ("runs", runs.app),
-    ("sweeps", sweeps.app),
-):
-    app.add_typer(group, name=noun)
+GROUPS = {
+    "backbones": "Pretrained encoders on this machine",
+    "codes": "Codes of sentences",
+    "counter-examples": "Sentences that a model gets wrong",
+    "data": "Data sets",
+    "runs": "Runs",
+    "sweeps": "Sweeps",
+}
+OLD_NAMES = {
+    "evaluate": {"--limit-test": "--limit"},
+    "project": {"--rows": "--limit"},
+    "predict": {"--file": "--data"},
+    "report": {"--output": "--to"},
+    "codes edit": {"--to": "--name"},
+}
+"""Command → old name of an option → its name now. No help shows the old ones."""
+FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "train": lambda result: result["status"] != "done",
+    "pretrain": lambda result: result["status"] != "done",
+    "sweep": lambda result: "rows" in result and result["progress"]["done"] < result["progress"]["runs"],
+    "doctor": lambda result: bool(result["problems"]),
+}
+"""Commands that end with 1 although they have a result."""
 
 
 def main() -> None:
-    """The console command `sentiscope`: expected errors become a sentence and an exit code."""
+    """Run the console command `sentiscope`: expected errors become a sentence and an exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
     try:
@@ -85,3 +69,202 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of our output has gone (`| head`); nothing is left to tell anybody.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Command(TyperCommand):
+    """A command that also understands the old names of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Replace old names, up to a `--` behind which everything is an argument."""
+        end = args.index("--") if "--" in args else len(args)
+        cut = [each.partition("=") for each in args[:end]]
+        names: Mapping[str, str] = getattr(self.callback, "old_names", {})
+        renamed = [names.get(name, name) + equals + value for name, equals, value in cut]
+        return super().parse_args(ctx, renamed + args[end:])
+
+
+class Argument(NamedTuple):
+    """An argument of a verb, as it is typed."""
+
+    name: str
+    typed: Typed
+    parameter: inspect.Parameter
+    """That of the command."""
+
+
+def generate_command(command: str) -> Callable[..., None]:
+    """Return a function for Typer that calls the verb of a command and prints what it returns."""
+    verb, printer = load(command)
+    (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
+
+    def call(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
+        _refuse_company(context, arguments, given)
+        values = {each.name: _parse(each, given[each.name], second_text) for each in arguments}
+        with contextlib.ExitStack() as stack:
+            values |= {name: stack.enter_context(LISTENERS[kind](as_json)) for name, kind in listeners.items()}
+            said: Any = {name: value for name, value in values.items() if value is not None}
+            bound = inspect.BoundArguments(signature, said)
+            result = verb(*bound.args, **bound.kwargs)
+        _end(command, result, printer, as_json)
+
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for each in arguments:
+        parameters += [each.parameter, *([PAIR] if each.typed.pair else [])]
+    parameters += [] if signature.return_annotation == "int" else [JSON]
+    call.__doc__, call.__signature__ = about, inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    call.old_names = OLD_NAMES.get(command, {})  # type: ignore[attr-defined]
+    return call
+
+
+def _end(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | None, as_json: bool) -> None:
+    """Print a result, and end with an exit code where it is a failure."""
+    if isinstance(result, int):
+        raise typer.Exit(result)
+    if as_json:
+        # ASCII, so that it arrives whole through any pipe, also half characters from undecodable arguments.
+        sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
+    else:
+        (printer or show_tree)(result)
+    if not result.get("ok", True):
+        raise InputError(result["problem"])
+    if command in FAILED and FAILED[command](result):
+        raise typer.Exit(1)
+
+
+def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict[str, str]]:
+    """Return what a verb does, its arguments that are typed, and who listens by the names of the others."""
+    about, helps = read_docstring(verb)
+    hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
+    arguments, listeners = list[Argument](), dict[str, str]()
+    for name, parameter in inspect.signature(verb).parameters.items():
+        typed = next((each for each in getattr(hints[name], "__metadata__", ()) if type(each) is Typed), Typed())
+        if typed.listener:
+            listeners[name] = typed.listener
+        else:
+            arguments.append(_argument(parameter, hints[name], typed, helps.get(name, typed.help)))
+    return about, arguments, listeners
+
+
+def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says before its sections, and of each argument."""
+    about, *sections = re.split(r"^(Args|Returns|Raises):$", inspect.getdoc(verb) or "", flags=re.MULTILINE)
+    told = dict(zip(sections[::2], sections[1::2], strict=True)).get("Args", "")
+    entries = re.split(r"^    (\w+): ", told, flags=re.MULTILINE)[1:]
+    texts = (" ".join(text.split()) for text in entries[1::2])
+    return about.strip(), dict(zip(entries[::2], texts, strict=True))
+
+
+def _argument(parameter: inspect.Parameter, hint: Any, typed: Typed, help: str) -> Argument:
+    """Return an argument of a verb with the parameter of its command."""
+    kind, default = _kind(hint, typed, parameter), parameter.default
+    placed = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not typed.name
+    info: dict[str, Any] = {"help": help, "metavar": typed.metavar or None, "min": typed.least}
+    if typed.place if typed.place is not None else placed:
+        about = typer.Argument(**info)
+    else:
+        name = typed.name or f"--{parameter.name.replace('_', '-')}"
+        about = typer.Option(*([] if default is True else [name]), **info)
+    several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    if default is parameter.empty and not several:
+        default = ...
+    elif kind in (list[str], Path) or (kind is str and not isinstance(default, str)):
+        kind, default = kind | None, None
+    return Argument(parameter.name, typed, _option(parameter.name, kind, default, about))
+
+
+def _kind(hint: Any, typed: Typed, parameter: inspect.Parameter) -> Any:
+    """Return what Typer reads for an argument of a verb."""
+    plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
+    members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
+    if typed.kind:
+        return typed.kind
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL or any(get_origin(each) is Sequence for each in members):
+        return list[str]
+    return Path if Path in members else str if Named in members else plain
+
+
+def _option(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
+    given = inspect.Parameter.empty if default is ... else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=Annotated[kind, about])
+
+
+PAIR = _option(
+    "second_text",
+    str | None,
+    None,
+    typer.Option("--pair", metavar="TEXT", help="The second text, of a run that reads two at once."),
+)
+JSON = _option("as_json", bool, False, typer.Option("--json", help="One JSON object on stdout, logs on stderr."))
+
+
+def _parse(argument: Argument, value: Any, second_text: str | None) -> Any:
+    """Return the value of an argument as its verb takes it."""
+    if argument.typed.pair and second_text is not None:
+        return joined(value, second_text)
+    return argument.typed.parse(value) if argument.typed.parse and value is not None else value
+
+
+def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given: Mapping[str, Any]) -> None:
+    """Refuse other options with one that replaces them all."""
+    alone = next((each for each in arguments if each.typed.alone and given[each.name]), None)
+    if alone is None:
+        return
+    sources = {each.name: context.get_parameter_source(each.name) for each in arguments if each is not alone}
+    typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if others := sorted(each.opts[0] for each in context.command.params if each.name in typed):
+        raise InputError(f"{alone.typed.name} goes on with the settings of the run; leave out {', '.join(others)}")
+
+
+@contextlib.contextmanager
+def _listen_to_training(as_json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    with TrainingProgress(err) as progress:
+        yield progress.tell
+
+
+@contextlib.contextmanager
+def _listen_to_sweep(as_json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
+    with SweepProgress(err, as_json) as progress:
+        yield progress.tell
+
+
+@contextlib.contextmanager
+def _listen_to_signals(as_json: bool) -> Iterator[Callable[[], bool]]:
+    with stop_signals() as signalled:
+        yield signalled.is_set
+
+
+def _tell_share(what: str, share: float) -> None:
+    """Print a line on stderr that pages which wait for the command read."""
+    say(f"{whole_percent(share)} {what}", console=err)
+
+
+LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] = {
+    "progress": lambda as_json: contextlib.nullcontext(teller()),
+    "shares": lambda as_json: contextlib.nullcontext(_tell_share),
+    "training": _listen_to_training,
+    "sweep": _listen_to_sweep,
+    "stopped": _listen_to_signals,
+    "python": lambda as_json: contextlib.nullcontext(),
+}
+"""What a verb is given that nobody types, by `Typed.listener`."""
+
+
+def generate() -> typer.Typer:
+    """Return the application with every verb as a command."""
+    app = typer.Typer(
+        no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside."
+    )
+    groups = dict[str, typer.Typer]()
+    for command in VERBS:
+        noun, _, name = command.rpartition(" ")
+        if noun and noun not in groups:
+            names = ", ".join(each.partition(" ")[2] for each in VERBS if each.startswith(f"{noun} "))
+            groups[noun] = typer.Typer(no_args_is_help=True, help=f"{GROUPS[noun]}: {names}.")
+        (groups[noun] if noun else app).command(name, cls=Command)(generate_command(command))
+    for noun in sorted(groups):
+        app.add_typer(groups[noun], name=noun)
+    return app
+
+
+app = generate()

@@ -148,7 +148,7 @@ def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
 
 
 def report(table: Table, found: FoundGroups) -> dict[str, Any]:
-    """Them as plain data; see `core.verbs.groups`."""
+    """Them as plain data; see `core.api.groups`."""
     keys, wrong = table.frame["key"].to_numpy(), table.wrong
     groups = [
         {

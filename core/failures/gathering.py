@@ -19,7 +19,7 @@ TAGGED = f"{TAG}="
 
 
 def gathered(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Every tag and every value of an own column, one family for the correction: see `core.verbs.errors`.
+    """Every tag and every value of an own column, one family for the correction: see `core.api.errors`.
 
     Args:
         facets: the words of the table; what says itself that a row is wrong, and classes, are left out.

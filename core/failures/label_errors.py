@@ -30,7 +30,7 @@ Tell = Callable[[str, float | None], None]
 
 
 def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
-    """The labels that are doubted, of the training rows and of the split of a table; see `core.verbs.errors`.
+    """The labels that are doubted, of the training rows and of the split of a table; see `core.api.errors`.
 
     Args:
         table: of a run.

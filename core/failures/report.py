@@ -22,7 +22,7 @@ from core.numbers import count
 
 
 def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Tagged | None) -> dict[str, Any]:
-    """The table, a selection of it, and its rows; with the tags what they come to; see `core.verbs.errors`."""
+    """The table, a selection of it, and its rows; with the tags what they come to; see `core.api.errors`."""
     wrong = table.wrong
     found = {
         "run": table.record.run,

@@ -97,7 +97,7 @@ def risk(has: np.ndarray, wrong: np.ndarray) -> Risk:
 
 
 def table(tags: Mapping[str, np.ndarray], wrong: np.ndarray, untested: frozenset[str] = frozenset()) -> list[Any]:
-    """A row for each tag, by excess errors, the most first: see `core.verbs.errors`.
+    """A row for each tag, by excess errors, the most first: see `core.api.errors`.
 
     Args:
         tags: by name, (n,) bool.

@@ -209,7 +209,7 @@ def shift(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """All of it as plain data; see `core.verbs.shift`.
+    """All of it as plain data; see `core.api.shift`.
 
     Args:
         training: its texts.

@@ -23,7 +23,7 @@ _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 def slices_report(
     store: RunStore, table: Table, kept: Sequence[Slice], codes: Codes | None = None
 ) -> list[dict[str, Any]]:
-    """The rules and the numbers of each, see `core.verbs.slices`.
+    """The rules and the numbers of each, see `core.api.slices`.
 
     Args:
         store: where the run lies.

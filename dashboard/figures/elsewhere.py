@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 Measured = Mapping[str, Any]
-"""What `core.verbs.evaluate` gives."""
+"""What `core.api.evaluate` gives."""
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import pandas as pd
 
 from core import systems
+from core.api.models import backbone_recipes
 from core.models.config import Family, ModelConfig
 from core.models.describe import marks, parameters
 from core.models.presets import PAPERS, PRESETS
 from core.runs.backbones import FOLDER, download, own_folder
 from core.runs.record import RunRecord
-from core.verbs.backbones import backbone_recipes
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count
 

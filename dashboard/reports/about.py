@@ -12,9 +12,9 @@ from core.data.table import Dataset
 from core.exceptions import ConfigError, NotAvailable
 from core.failures.table import Table
 from core.models.presets import PRESETS
+from core.runs.configuration import train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.verbs import train_command
 from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.data import CLASSES, Balance, class_shares, percent
 from dashboard.figures.drawing import element, write_node

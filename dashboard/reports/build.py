@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.atomic import write_named
 from core.exceptions import InputError
 from core.failures.table import Table
 from core.runs.archive import pathless
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
-from core.verbs.writing import write_named
 from dashboard.figures.comparing import MOST, PAIRS
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
@@ -65,7 +65,7 @@ def report(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Write the file; arguments, result and errors as `core.verbs.report`."""
+    """Write the file; arguments, result and errors as `core.api.report`."""
     names = list(dict.fromkeys(runs))
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
@@ -90,7 +90,7 @@ def build(
     """The report as text.
 
     Args:
-        runs: As `core.verbs.report`, and so are `codes`, `split`, `store` and `on_progress`.
+        runs: As `core.api.report`, and so are `codes`, `split`, `store` and `on_progress`.
         codes: A coded session.
         split: Of the predictions.
         author: What this one may see of the codes; None: all.
@@ -99,7 +99,7 @@ def build(
         on_progress: Told what is done and which share of all.
 
     Raises:
-        InputError, RunDamaged: as `core.verbs.report`.
+        InputError, RunDamaged: as `core.api.report`.
     """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:

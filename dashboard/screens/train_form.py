@@ -17,8 +17,8 @@ from core.recipes import Applied
 from core.runs import jobs
 from core.runs.backbones import SETTING as BACKBONE
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
+from core.runs.configuration import configure, configured
 from core.runs.start import START
-from core.verbs import configure, configured
 from dashboard import access, cards, state
 from dashboard.data import data
 from dashboard.figures.numbers import count

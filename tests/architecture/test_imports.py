@@ -147,8 +147,8 @@ AdamW([{"names": ["p"], "params": [p], "weight_decay": 0.1, "rate": 1}]).step(0.
 """
 WITHOUT = {
     "the command line": ("import core.cli", HEAVY),
-    "the verbs": ("import core.verbs", HEAVY),
-    "what is installed as sentiscope": ("import core.public", HEAVY),
+    "the verbs": ("import core.api as a; [a.load(command) for command in a.VERBS]", HEAVY),
+    "what is installed as sentiscope": ("import core.api.public", HEAVY),
     "configurations": ("import core.config", HEAVY),
     "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
     "starting a run": ("import core.runs.jobs", HEAVY | SCIENCE),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import core.public
+import core.api.public
 
-PUBLIC = {"core.public": "sentiscope"}
+PUBLIC = {"core.api.public": "sentiscope"}
 ROOT = Path(__file__).resolve().parents[2]
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 PACKAGES = {str(path.parent.relative_to(ROOT)).replace("/", ".") for path in ROOT.glob("[cd]*/**/__init__.py")}
@@ -21,23 +21,23 @@ def test_every_package_is_listed_under_the_name_that_it_is_installed_as():
     assert {"core.runs", "dashboard.screens"} <= PACKAGES
     installed = {PUBLIC.get(name, name) for name in PACKAGES}
     assert sorted(SETUPTOOLS["packages"]) == sorted({*installed, "core.starters"}), "list it in pyproject.toml"
-    assert SETUPTOOLS["package-dir"] == {"core.starters": "trained", "sentiscope": "core/public"}
+    assert SETUPTOOLS["package-dir"] == {"core.starters": "trained", "sentiscope": "core/api/public"}
 
 
 def test_the_package_for_notebooks_only_gives_on_what_core_has():
-    [file] = (ROOT / "core" / "public").glob("*.py")
+    [file] = (ROOT / "core" / "api" / "public").glob("*.py")
     docstring, *imports, names = ast.parse(file.read_text(encoding="utf-8")).body
     assert isinstance(docstring, ast.Expr)
     assert {type(node) for node in imports} == {ast.ImportFrom}
     assert [name.id for name in names.targets] == ["__all__"]
-    assert sorted(core.public.__all__) == sorted(name.name for node in imports for name in node.names)
+    assert sorted(core.api.public.__all__) == sorted(name.name for node in imports for name in node.names)
 
 
 @pytest.mark.parametrize("package", ["core", "dashboard"])
 def test_every_file_beside_the_code_is_named(package):
     patterns = SETUPTOOLS["package-data"][package]
     if package == "core":
-        patterns = [*patterns, *(f"public/{pattern}" for pattern in SETUPTOOLS["package-data"]["sentiscope"])]
+        patterns = [*patterns, *(f"api/public/{pattern}" for pattern in SETUPTOOLS["package-data"]["sentiscope"])]
     for path in (ROOT / package).rglob("*"):
         inside = path.relative_to(ROOT / package).as_posix()
         if path.is_file() and path.suffix not in (".py", ".pyc") and path.name != "README.md":  # read in the repository

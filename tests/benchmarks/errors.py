@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
 from pages import answered, report, watch
 
-from core import verbs
+from core import api
 from core.failures.chosen import keys_of
 from core.failures.codes import Codes, data_of
 from core.failures.draws import draw
@@ -56,7 +56,7 @@ def run(folder: Path, rows: int) -> None:
     settings = {"model.width": 16, "model.ff_width": 16, "training.epochs": 1, "training.threads": 1}
     split = {"data.split": f"{1500 / len(texts)}/{500 / len(texts)}/{rows / len(texts)}"}
     store = RunStore(folder / "runs")
-    verbs.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=store)
+    api.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=store)
     Codes(store.folder, data_of(store.read("many"))).add("irony")
 
 
@@ -148,7 +148,7 @@ def code_all(folder: Path) -> None:
     """Every row gets codes by two authors, out of 20, and 75 are drawn."""
     store, random = RunStore(folder / "runs"), np.random.default_rng(0)
     codes = Codes(store.folder, data_of(store.read("many")))
-    keys = keys_of(verbs.runs_predictions("many", "test", store)["text"].tolist())
+    keys = keys_of(api.runs_predictions("many", "test", store)["text"].tolist())
     for number in range(19):
         codes.add(f"cause {number}")
     for author in ("ann", "bob"):

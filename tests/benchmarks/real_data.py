@@ -42,9 +42,9 @@ from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.metrics import METRICS
 from core.numbers import count
 from core.runs.answers import both, read_answers, together
+from core.runs.configuration import configure
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
-from core.verbs.training import configure
 
 KEPT = Path(__file__).with_name("real_data.csv")
 WORDS = "tfidf-logreg"

@@ -8,7 +8,7 @@ from core.config import compose, flat, from_dict, inputs, parse_settings, settin
 from core.exceptions import ConfigError
 from core.models.fine_tunings import FINE_TUNINGS, PRESET
 from core.recipes import apply
-from core.verbs import configure
+from core.runs.configuration import configure
 
 
 def test_text_becomes_values_of_the_right_type():

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from core import doctor, verbs
+from core import api, doctor
 from core.cli import app
 from core.config import compose
 from core.runs.record import RECORD
@@ -66,13 +66,13 @@ def test_a_damaged_run_is_told_with_its_file_and_what_to_do(tmp_path):
     assert found.exit_code == 1
     assert problem.startswith("problem: run 'broken' is damaged: ") and RECORD in problem
     assert problem.endswith("bring the file back, or `sentiscope runs rm broken`")
-    assert verbs.doctor()["runs"]["damaged"] == 1
+    assert api.doctor()["runs"]["damaged"] == 1
 
 
 def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "brought"))
     (tmp_path / "brought" / "starter-x").mkdir(parents=True)
-    (problem,) = verbs.doctor()["problems"]
+    (problem,) = api.doctor()["problems"]
     assert "starter-x" in problem and problem.endswith(doctor.AGAIN)
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
 def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it(tmp_path, monkeypatch, name):
     (tmp_path / "file").touch()
     monkeypatch.setenv(f"SENTISCOPE_{name}", str(tmp_path / "file" / "inside"))
-    (problem,) = verbs.doctor()["problems"]
+    (problem,) = api.doctor()["problems"]
     assert problem == f"{tmp_path}/file/inside cannot be written: set SENTISCOPE_{name} to a folder of yours"
 
 
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
 )
 def test_what_is_short_or_missing_is_told(monkeypatch, change, said):
     change(monkeypatch)
-    (problem,) = verbs.doctor()["problems"]
+    (problem,) = api.doctor()["problems"]
     assert problem.startswith(said)
     assert asked().exit_code == 1
 
@@ -117,6 +117,6 @@ def test_a_missing_library_is_told(monkeypatch):
         return version(name)
 
     monkeypatch.setattr(importlib.metadata, "version", without)
-    result = verbs.doctor()
+    result = api.doctor()
     assert result["versions"]["umap-learn"] is None
     assert result["problems"] == [f"umap-learn is not installed: {doctor.AGAIN}"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import notebook, verbs
-from core.handle import Run, Runs, run, runs
+from core import api, notebook
+from core.api.objects import Run, Runs, run, runs
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 TYPED = "<script>alert(1)</script> & a good film"
@@ -33,7 +33,7 @@ def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
 
 @pytest.mark.slow
 def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
-    listed = [row["run"] for row in verbs.runs_list()["runs"]]
+    listed = [row["run"] for row in api.runs_list()["runs"]]
     assert re.findall("<tr><td>([a-z0-9-]+)", runs()._repr_html_()) == listed
     assert re.findall("<tr><td>([a-z0-9-]+)", Runs(runs()[2:4])._repr_html_()) == listed[2:4]
     assert repr(runs()).count("\n") == len(listed) - 1

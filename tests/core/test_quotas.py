@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core import quotas, verbs
+from core import api, quotas
 from core.data.library import keep_file
 from core.exceptions import ConfigError, InputError
 from core.numbers import count
@@ -62,5 +62,5 @@ def test_a_terminal_is_held_to_the_queue_too(tmp_path, monkeypatch):
     with queue.opened(tmp_path / queue.FOLDER / "ticket-1-waits") as ticket:
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_WAITING"):
-            verbs.train(store=RunStore(tmp_path))
+            api.train(store=RunStore(tmp_path))
     assert RunStore(tmp_path).list() == []

@@ -7,7 +7,7 @@ from core.config import compose, flat
 from core.exceptions import ConfigError
 from core.models.presets import PRESETS
 from core.recipes import RECIPES, apply
-from core.verbs.training import configure
+from core.runs.configuration import configure
 
 STRONG = RECIPES["strong"].settings
 

@@ -15,7 +15,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 
 APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
@@ -79,9 +79,9 @@ def trained(tmp_path_factory, table) -> Path:
     store = RunStore(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(table), "ndt-01-n3", TINY, name="finished", store=store)
+        api.train(str(table), "ndt-01-n3", TINY, name="finished", store=store)
         baseline = {name: value for name, value in TINY.items() if not name.startswith("model.")}
-        verbs.train(str(table), "tfidf-logreg", baseline, name="baseline", store=store)
+        api.train(str(table), "tfidf-logreg", baseline, name="baseline", store=store)
     shutil.copytree(folder / "finished", folder / "damaged")
     (folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
     return folder

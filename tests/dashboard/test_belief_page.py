@@ -6,7 +6,7 @@ import pages
 import pytest
 from pages import words
 
-from core import verbs
+from core import api
 from core.runs import beliefs, errands
 from core.runs.store import RunStore, this_process
 
@@ -51,10 +51,10 @@ def test_a_job_that_failed_says_why_and_can_be_begun_again(app, runs):
 
 
 def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
-    verbs.believe("finished", method="deletion", store=RunStore(runs))
+    api.believe("finished", method="deletion", store=RunStore(runs))
     opened(app)
     assert "attention" not in str(pages.drawn(app, "marks")[0]["table"])
-    verbs.believe("finished", method="attention", store=RunStore(runs))
+    api.believe("finished", method="attention", store=RunStore(runs))
     app.run()
     text = str(pages.drawn(app, "marks")[0]["table"])
     assert "attention" in text and "integrated" not in text
@@ -64,7 +64,7 @@ def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
 
 def test_what_was_measured_is_shown(app, runs):
     run = "baseline"
-    found = verbs.believe(run, store=RunStore(runs))
+    found = api.believe(run, store=RunStore(runs))
     opened(app, run=run)
     board = next(each for each in pages.drawn(app, "marks"))
     text = str(board["table"])

@@ -11,7 +11,7 @@ import pytest
 from browsing import is_too_wide, settle, switch_theme, violations, visit
 from playwright.sync_api import Page, expect
 
-from core import verbs
+from core import api
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FILLERS = ["film", "day", "it", "was", "the", "long", "and", "then"]
@@ -46,7 +46,7 @@ def address(library, server, tmp_path_factory) -> str:
         ("twenty", TWENTY, 0.2, ""),
         ("several", sets, 0.2, ""),
     ):
-        verbs.train(folder(at, name, labels, wrong, only), "tfidf-logreg", {}, name=name, store=library)
+        api.train(folder(at, name, labels, wrong, only), "tfidf-logreg", {}, name=name, store=library)
     return server
 
 

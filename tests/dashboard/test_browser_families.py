@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from browsing import is_too_wide, switch_theme, violations, visit
 
-from core import verbs
+from core import api
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -24,7 +24,7 @@ def families(library, server, tmp_path_factory, tiny) -> str:
         patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
         for name, preset in PRESETS.items():
             settings = {**(tiny if preset.startswith("ndt") else plain), "data.order": "bad,fair,good"}
-            verbs.train(str(folder / "grades.csv"), preset, settings, name=name, store=library)
+            api.train(str(folder / "grades.csv"), preset, settings, name=name, store=library)
     return server
 
 

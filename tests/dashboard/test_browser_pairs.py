@@ -10,7 +10,7 @@ from browsing import settle, visit
 from pairs import pair_folder
 from playwright.sync_api import Page, expect
 
-from core import verbs
+from core import api
 from core.text.pair import joined
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -22,7 +22,7 @@ TINY = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.t
 def address(library, server, tmp_path_factory) -> str:
     """The app, with a run that reads two texts."""
     data = pair_folder(tmp_path_factory.mktemp("pairs") / "alike", 80, 30)
-    verbs.train(str(data), "vanilla", TINY, name="both", store=library)
+    api.train(str(data), "vanilla", TINY, name="both", store=library)
     return server
 
 

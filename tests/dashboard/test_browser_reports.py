@@ -13,7 +13,7 @@ from browsing import ROOT, is_too_wide, settle, violations, visit
 from playwright.sync_api import Page, expect
 from reports import packed
 
-from core import verbs
+from core import api
 from core.cells import csv_text
 from core.failures.table import read_table
 from core.runs.store import RunStore
@@ -69,7 +69,7 @@ def starter(tmp_path_factory) -> Path:
     """The report of a run on 3,202 sentences."""
     file = tmp_path_factory.mktemp("starter") / "report.html"
     store = RunStore(ROOT / "trained")
-    verbs.report("starter-ndt-01-n3", file, store=store)
+    api.report("starter-ndt-01-n3", file, store=store)
     return file
 
 
@@ -82,7 +82,7 @@ def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
     rows["text"] = [f"{text} {place}" if place % 3 else f"{text}{place}" for place, text in enumerate([*NASTY, *NASTY])]
     classes = ("</script>bad", "=good")
     answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=classes)
-    verbs.report("nasty", folder / "report.html", store=store)
+    api.report("nasty", folder / "report.html", store=store)
     return folder / "report.html", store
 
 

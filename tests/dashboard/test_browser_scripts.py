@@ -10,7 +10,7 @@ import pytest
 from browsing import settle, switch_theme, visit
 from playwright.sync_api import Page, expect
 
-from core import verbs
+from core import api
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ARABIC = "الفيلم رائع جداً، شكراً OK! (2024)"
@@ -34,7 +34,7 @@ def address(library, server, tmp_path_factory) -> str:
     frame["label"] = np.where(random.random(len(frame)) < 0.4, 1 - frame["label"], frame["label"])
     frame.to_csv(folder / "scripts.csv", index=False)
     tiny = {"model.width": 16, "model.layers": 1, "training.threads": 1, "training.epochs": 1}
-    verbs.train(str(folder / "scripts.csv"), "vanilla", tiny, name="scripts", store=library)
+    api.train(str(folder / "scripts.csv"), "vanilla", tiny, name="scripts", store=library)
     return server
 
 

@@ -11,7 +11,7 @@ import pytest
 from browsing import settle, switch_theme, violations, visit
 from playwright.sync_api import Page, expect
 
-from core import verbs
+from core import api
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -33,7 +33,7 @@ def address(library, server, tmp_path_factory) -> str:
     (folder / "own").mkdir()
     for split, part in table.groupby("split"):
         part[["text", "label"]].to_csv(folder / "own" / f"{split}.csv", index=False)
-    verbs.train(str(folder / "own"), "tfidf-logreg", {}, name="shifted", store=library)
+    api.train(str(folder / "own"), "tfidf-logreg", {}, name="shifted", store=library)
     return server
 
 

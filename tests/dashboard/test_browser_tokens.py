@@ -9,7 +9,7 @@ from browsing import settle, switch_theme, violations, visit
 from named_words import write_conll
 from playwright.sync_api import Page, expect
 
-from core import verbs
+from core import api
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training.batch_size": 8, "training.lr": 0.01}
@@ -19,7 +19,7 @@ TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training
 def address(library, server, tmp_path_factory) -> str:
     """The app, with one run, `names`, which has learned half of it."""
     file = write_conll(tmp_path_factory.mktemp("tokens") / "names.conll", 160)
-    verbs.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
+    api.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
     return server
 
 
@@ -29,7 +29,7 @@ def note(page: Page, words: str) -> None:
 
 
 def test_a_kind_of_error_filters(browser, address, library):
-    outcomes = verbs.evaluate("names", store=library)["outcomes"]
+    outcomes = api.evaluate("names", store=library)["outcomes"]
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"
     page, complaints = visit(browser, address)
@@ -54,7 +54,7 @@ def test_a_kind_of_error_filters(browser, address, library):
 
 def test_a_typed_sentence_has_the_tags_that_the_command_line_says(browser, address, library):
     text = "in Old Pell it rained , said Almo Tarn ."
-    (said,) = verbs.predict("names", [text], store=library)["predictions"]
+    (said,) = api.predict("names", [text], store=library)["predictions"]
     assert said["spans"]
     page, complaints = visit(browser, address)
     page.goto(f"{address}/tokens?run=names")

@@ -6,7 +6,7 @@ import pages
 import pandas as pd
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import NotAvailable
 from core.runs.judged import Wanted, offered
 from core.runs.store import RunStore
@@ -31,7 +31,7 @@ def at_once(monkeypatch):
     def evaluate(wanted, on_wait):
         asked.append(wanted)
         on_wait("asking the model", 0.05)
-        return verbs.evaluate(**{field.name: getattr(wanted, field.name) for field in dataclasses.fields(wanted)})
+        return api.evaluate(**{field.name: getattr(wanted, field.name) for field in dataclasses.fields(wanted)})
 
     monkeypatch.setattr(measuring, "evaluate", evaluate)
     monkeypatch.setattr(access, "local", lambda: True)
@@ -102,13 +102,13 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
-    app.session_state[state.ELSEWHERE] = verbs.evaluate("baseline", store=RunStore(runs))
+    app.session_state[state.ELSEWHERE] = api.evaluate("baseline", store=RunStore(runs))
     assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
 
 
 @pytest.mark.slow
 def test_tables_have_what_was_measured(runs):
-    found = verbs.evaluate("finished", by="label", store=RunStore(runs))
+    found = api.evaluate("finished", by="label", store=RunStore(runs))
     table = elsewhere.metric_table(found).set_index("metric")
     assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
     assert table.loc["f1_macro", "tfidf-logreg"] == found["yardsticks"]["tfidf-logreg"]["metrics"]["f1_macro"]

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from pages import words
 
+from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
-from core.handle import Run
 from core.runs import errands, layers, projections
 from core.runs.store import RunStore, this_process
 from dashboard import state

@@ -12,10 +12,10 @@ from answering import answering, right_where, texts
 from pages import drawn, words
 from streamlit.testing.v1 import AppTest
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.failures.chosen import recall
 from core.failures.table import read_table
-from core.handle import Run
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
@@ -178,7 +178,7 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
     frame = pd.concat([frame, pd.DataFrame({"text": ["a strange one"] * 20, "label": [0, 1] * 10})])
     frame.assign(label=frame["label"].map({0: "bad", 1: "good"})).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
-    verbs.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
+    api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
     found = Run("films", RunStore(folder)).errors(label_errors=True)["label_errors"]
     doubted = {
         split: {row["text"] for row in found["rows"] if row["split"] == split and row["likely"]}

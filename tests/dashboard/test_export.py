@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
 from dashboard.figures.registry import FIGURES
@@ -26,7 +26,7 @@ TEXT = "a good </script><b>film"
 def made(trained, tmp_path_factory):
     """The folder with all figures of the finished run, and what the verb says of it."""
     folder = tmp_path_factory.mktemp("figures") / "new" / "place"
-    return folder, verbs.figures("finished", folder, text=TEXT, store=RunStore(trained))
+    return folder, api.figures("finished", folder, text=TEXT, store=RunStore(trained))
 
 
 def data_of(page: str) -> list[dict]:
@@ -78,7 +78,7 @@ def test_what_a_person_typed_is_text_in_the_file(made):
 
 
 def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
-    result = verbs.figures("finished", tmp_path, only=["roc"], store=RunStore(trained))
+    result = api.figures("finished", tmp_path, only=["roc"], store=RunStore(trained))
     assert [path.name for path in tmp_path.iterdir()] == ["roc.html"]
     page = (tmp_path / "roc.html").read_text()
     assert "plotly.js v" in page and not re.findall(r"<script[^>]+src=", page)
@@ -87,7 +87,7 @@ def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
 
 def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
     options = {"threshold": "0.9", "cells": "shares"}
-    verbs.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
+    api.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
     saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = saved["probability:positive"] > 0.9
     table = pd.read_csv(tmp_path / "confusion.csv", index_col="is")
@@ -98,14 +98,14 @@ def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
 
 def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path):
     given = {"only": ["grid"], "text": "not good", "store": RunStore(trained)}
-    verbs.figures("finished", tmp_path / "plain", **given)
-    verbs.figures("finished", tmp_path / "edited", options={"edit": "h1.1"}, **given)
+    api.figures("finished", tmp_path / "plain", **given)
+    api.figures("finished", tmp_path / "edited", options={"edit": "h1.1"}, **given)
     plain, edited = (data_of((tmp_path / name / "grid.html").read_text()) for name in ("plain", "edited"))
     assert plain != edited
 
 
 def test_numbers_are_written_beside_the_figures_that_have_tables(trained, tmp_path):
-    result = verbs.figures("finished", tmp_path, only=["course", "map-pca"], csv=True, store=RunStore(trained))
+    result = api.figures("finished", tmp_path, only=["course", "map-pca"], csv=True, store=RunStore(trained))
     tables = {"course-course.csv", "course-losses.csv", "course-final-values.csv", "map-pca.csv"}
     assert {path.name for path in tmp_path.glob("*.csv")} == tables
     assert {Path(each["file"]).name for each in result["files"]} == {"course.html", "map-pca.html", *tables}
@@ -113,7 +113,7 @@ def test_numbers_are_written_beside_the_figures_that_have_tables(trained, tmp_pa
 
 def test_the_figures_are_those_of_the_split(trained, tmp_path):
     for split in ("validation", "test"):
-        result = verbs.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
+        result = api.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
         assert result["split"] == split
         saved = pd.read_parquet(trained / "finished" / "evaluation" / split / "predictions.parquet")
         names = ["negative", "positive"]
@@ -126,12 +126,12 @@ def test_the_figures_are_those_of_the_split(trained, tmp_path):
 
 @pytest.mark.parametrize(("theme", "tokens"), [("light", LIGHT), ("dark", DARK)])
 def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
-    verbs.figures("finished", tmp_path, only=["calibration"], theme=theme, store=RunStore(trained))
+    api.figures("finished", tmp_path, only=["calibration"], theme=theme, store=RunStore(trained))
     assert f"background: {tokens.paper}" in (tmp_path / "calibration.html").read_text()
 
 
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
-    result = verbs.figures("baseline", tmp_path, text="good", store=RunStore(trained))
+    result = api.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
         "confusion",
         "confusion-shares",
@@ -167,36 +167,36 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
 )
 def test_what_cannot_be_drawn_is_refused_in_words_and_nothing_is_written(trained, tmp_path, settings, words):
     with pytest.raises(InputError, match=re.escape(words)):
-        verbs.figures("finished", tmp_path / "none", store=RunStore(trained), **settings)
+        api.figures("finished", tmp_path / "none", store=RunStore(trained), **settings)
     assert not (tmp_path / "none").exists()
 
 
 def test_a_place_that_is_a_file_is_refused(trained, tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
-        verbs.figures("finished", tmp_path / "taken", only=["roc"], store=RunStore(trained))
+        api.figures("finished", tmp_path / "taken", only=["roc"], store=RunStore(trained))
 
 
 def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
     with pytest.raises(RunDamaged, match=r"run\.json"):
-        verbs.figures("damaged", tmp_path, store=RunStore(trained))
+        api.figures("damaged", tmp_path, store=RunStore(trained))
 
 
 def test_behaviour_is_drawn_once_the_run_was_asked(trained, tmp_path):
     asked = {"only": ["behaviour"], "store": RunStore(trained)}
     with pytest.raises(InputError, match="sentiscope behave baseline"):
-        verbs.figures("baseline", tmp_path, **asked)
-    verbs.behave("baseline", store=RunStore(trained))
-    assert [each["name"] for each in verbs.figures("baseline", tmp_path, **asked)["files"]] == ["behaviour"]
+        api.figures("baseline", tmp_path, **asked)
+    api.behave("baseline", store=RunStore(trained))
+    assert [each["name"] for each in api.figures("baseline", tmp_path, **asked)["files"]] == ["behaviour"]
 
 
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    made = verbs.figures("finished", tmp_path, store=RunStore(trained))["files"]
+    made = api.figures("finished", tmp_path, store=RunStore(trained))["files"]
     only = [each["name"] for each in made if FIGURES[each["name"]][0].page != "errors"]
     code = (
-        "import sys; from pathlib import Path; from core import verbs; from core.runs.store import RunStore\n"
-        f"verbs.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"
+        "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"
+        f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"
         "print(*(name for name in ('streamlit', 'torch', 'umap', 'openTSNE') if name in sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 from answering import answering, right_where, texts
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard.export import _all, _source
 from dashboard.figures.naming import escape_text
@@ -96,7 +96,7 @@ def test_names_are_literal_on_every_figure_of_a_trained_run(tmp_path, tiny):
     store = RunStore(tmp_path / "runs")
     rows = [(f"{word} film {n}", PLAIN[bad]) for n in range(20) for bad, word in enumerate(("good", "bad"))]
     pd.DataFrame(rows, columns=["text", "label"]).to_csv(tmp_path / "odd.csv", index=False)
-    verbs.train(str(tmp_path / "odd.csv"), "ndt-01-n3", {**tiny, "data.separator": "none"}, name="odd", store=store)
+    api.train(str(tmp_path / "odd.csv"), "ndt-01-n3", {**tiny, "data.separator": "none"}, name="odd", store=store)
     assert sorted(store.read("odd").classes) == sorted(PLAIN)
     assert {"calibration", "confusion", "map-pca"} <= check(store, ["odd"], "a good film, not bad")
 
@@ -106,7 +106,7 @@ def test_names_are_literal_on_every_figure_of_a_trained_run(tmp_path, tiny):
 def test_a_browser_shows_them_on_axes_and_at_the_pointer(browser, tmp_path):
     store, labels = RunStore(tmp_path / "runs"), np.arange(80) % 2
     answering(store, "odd", right_where(np.arange(80) > 20, labels), texts(labels), classes=NAMES)
-    verbs.figures("odd", tmp_path / "made", only=["confusion"], store=store)
+    api.figures("odd", tmp_path / "made", only=["confusion"], store=store)
     page = browser.new_page()
     page.goto(f"file://{tmp_path / 'made' / 'confusion.html'}")
     page.wait_for_selector(".xtick text")

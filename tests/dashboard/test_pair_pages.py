@@ -9,7 +9,7 @@ import pytest
 from pages import opened, words
 from pairs import pair_folder
 
-from core import verbs
+from core import api
 from core.failures.table import read_table
 from core.runs.load import load_run
 from core.runs.store import RunStore
@@ -42,8 +42,8 @@ def trained(tmp_path_factory, folder):
     store = RunStore(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(folder), "ndt-01-n2", TINY, name="both", store=store)
-        verbs.train(str(folder), "tfidf-logreg", {"text.min_freq": 1}, name="counted", store=store)
+        api.train(str(folder), "ndt-01-n2", TINY, name="both", store=store)
+        api.train(str(folder), "tfidf-logreg", {"text.min_freq": 1}, name="counted", store=store)
     return store.folder
 
 

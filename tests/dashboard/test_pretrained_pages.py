@@ -11,7 +11,7 @@ import pytest
 from pages import opened, text_of
 from tiny_backbones import FAMILIES, backbone
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard import access
 
@@ -48,10 +48,10 @@ def pretrained(tmp_path_factory, table):
     store = RunStore(root / "runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(table), "pretrained", {**common, **sigma}, name="tuned", store=store)
-        verbs.train(str(table), "pretrained", {**common, "training.frozen": 3}, name="probe", store=store)
+        api.train(str(table), "pretrained", {**common, **sigma}, name="tuned", store=store)
+        api.train(str(table), "pretrained", {**common, "training.frozen": 3}, name="probe", store=store)
         for other in OTHERS:
-            verbs.train(str(table), "pretrained", {**common, "model.backbone": places[other]}, name=other, store=store)
+            api.train(str(table), "pretrained", {**common, "model.backbone": places[other]}, name=other, store=store)
     return root
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reports import changed, columns, packed
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.exceptions import InputError
 from core.failures.table import read_table
-from core.handle import Run
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import rows as kept_rows
@@ -104,7 +104,7 @@ def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
 
 def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
     made = build(["good", "poor"], store=store)
-    (pair,) = verbs.compare("good", "poor", store=store)["pairs"]
+    (pair,) = api.compare("good", "poor", store=store)["pairs"]
     assert made.about["kind"] == "comparison" and "compare-pairs" in made.about["figures"]
     assert f"{pair['difference']:+.3f}"[1:] in made.markup
     right = columns(made.markup)["who is right"]
@@ -162,7 +162,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
 )
 def test_what_cannot_be_reported_is_refused_in_words(store, tmp_path, runs, options, words):
     with pytest.raises(InputError, match=re.escape(words)):
-        verbs.report(runs[0], tmp_path / "report.html", against=runs[1:], **options, store=store)
+        api.report(runs[0], tmp_path / "report.html", against=runs[1:], **options, store=store)
     assert not list(tmp_path.iterdir())
 
 
@@ -173,7 +173,7 @@ def test_a_file_that_is_there_stays_as_it_is(store, tmp_path):
         Run("good", store).report(file)
     assert file.read_text() == "mine"
     with pytest.raises(InputError, match="cannot be written"):
-        verbs.report("good", tmp_path / "no" / "such" / "folder.html", store=store)
+        api.report("good", tmp_path / "no" / "such" / "folder.html", store=store)
 
 
 def test_a_visitor_of_a_server_is_told_no_path(store):
@@ -259,5 +259,5 @@ def test_a_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):
     rows["text"] = [" ".join(random.choice(words, 240, p=often / often.sum())) for _ in range(3000)]
     store = RunStore(tmp_path / "runs")
     answering(store, "long", right_where(np.arange(3000) > 400, labels), rows)
-    made = verbs.report("long", tmp_path / "long.html", store=store)
+    made = api.report("long", tmp_path / "long.html", store=store)
     assert rows["text"].str.len().mean() > 1500 and 2_000_000 < made["bytes"] < 6_000_000

@@ -16,7 +16,7 @@ import pytest
 from cases import cases
 from pages import drawn, opened, text_of
 
-from core import verbs
+from core import api
 from core.config import compose
 from core.evaluation.costs import cheapest
 from core.runs.record import CANCEL
@@ -149,7 +149,7 @@ def test_an_empty_text_has_an_answer_and_no_map(app, runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "differential-v2"])
 def test_other_attentions_have_their_maps(app, runs, table, tiny, preset):
-    verbs.train(str(table), preset, tiny, name="other", store=RunStore(runs))
+    api.train(str(table), preset, tiny, name="other", store=RunStore(runs))
     shown = text_of(opened(app, "sentence", run="other"))
     assert "Heads side by side" in shown
 
@@ -353,7 +353,7 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
 
 @pytest.mark.slow
 def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
-    verbs.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
+    api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
     app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
     app.run()

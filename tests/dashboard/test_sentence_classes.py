@@ -11,7 +11,7 @@ import pages
 import pytest
 from pages import words as markup
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard import state
 
@@ -32,7 +32,7 @@ def kept(trained, tmp_path_factory, tiny) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
         settings = {**tiny, "data.order": "bad,fair,good"}
-        verbs.train(str(file), "vanilla", settings, name="graded", store=RunStore(folder / "runs"))
+        api.train(str(file), "vanilla", settings, name="graded", store=RunStore(folder / "runs"))
     return folder / "runs"
 
 
@@ -56,7 +56,7 @@ def test_a_flip_is_any_other_class_or_the_chosen_one(app, graded, target):
         if "flip-stop" not in [each.key for each in app.button]:
             break
         app.run()
-    found = verbs.flip("graded", TEXT, target=target, store=graded)
+    found = api.flip("graded", TEXT, target=target, store=graded)
     flips = [found["flip"], *found["also"]] if found["flip"] else []
     assert markup(app).count('class="s-flip"') == len(flips)
     for each in flips:
@@ -65,7 +65,7 @@ def test_a_flip_is_any_other_class_or_the_chosen_one(app, graded, target):
 
 def test_a_pin_has_its_difference_for_the_chosen_class(app, graded):
     opened(app, towards="good", pinned="good film", **{"pinned-run": "graded"})
-    now, before = (verbs.predict("graded", [text], store=graded)["predictions"][0] for text in (TEXT, "good film"))
+    now, before = (api.predict("graded", [text], store=graded)["predictions"][0] for text in (TEXT, "good film"))
     line = re.search(r"P\(good\) (0\.\d{3}) against (0\.\d{3}) pinned", markup(app))
     assert line and [float(each) for each in line.groups()] == [
         pytest.approx(each["probabilities"]["good"], abs=6e-4) for each in (now, before)
@@ -80,7 +80,7 @@ def test_a_pinned_run_of_other_classes_has_no_difference(app, graded):
 
 def test_templates_follow_the_chosen_class_and_refuse_runs_without_it(app, graded):
     opened(app, of="fair")
-    found = verbs.distance("graded", "not good", target="fair", store=graded)
+    found = api.distance("graded", "not good", target="fair", store=graded)
     specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
     (drawn,) = [
         each for each in specs if each["layout"].get("xaxis", {}).get("title", {}).get("text") == "words between"

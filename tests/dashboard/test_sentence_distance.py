@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pages import words as markup
 
-from core import verbs
+from core import api
 from core.exceptions import InputError
 from core.interpret.templates import FILLER, TEMPLATES
 from core.runs.store import RunStore
@@ -35,7 +35,7 @@ def curves(app) -> list[dict]:
 
 def said(*runs: str, text: str, store: RunStore, **given):
     first, *others = runs
-    return verbs.distance(first, text, against=others, store=store, **given)
+    return api.distance(first, text, against=others, store=store, **given)
 
 
 def agrees(app, found) -> bool:
@@ -102,7 +102,7 @@ def test_a_baseline_and_an_empty_sentence_have_curves_too(app, runs):
 def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
-    page, table = verbs.figures("finished", tmp_path, text=OWN, **given)["files"]
+    page, table = api.figures("finished", tmp_path, text=OWN, **given)["files"]
     assert page["title"] == "How far a negation reaches"
     found = said("finished", "baseline", text=OWN, store=store)
     rows = pd.read_csv(table["file"])
@@ -112,7 +112,7 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
     )
     assert rows["text"].tolist() == [step["text"] for step in found["steps"]] * 2
     with pytest.raises(InputError, match="no place is marked"):
-        verbs.figures("finished", tmp_path, text="good film", **given)
+        api.figures("finished", tmp_path, text="good film", **given)
 
 
 def test_ours_can_be_named_in_a_link(app, runs):

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.cli import main
-from core.handle import Run
 from dashboard.data import data
 from dashboard.widgets.edits import made
 
@@ -80,9 +80,9 @@ def test_the_link_the_command_line_and_python_give_the_same_numbers(run, cli):
 
 def test_several_texts_are_changed_each_at_its_own_places_and_a_file_is_refused(tmp_path, cli):
     run, texts = "starter-sentiformer", ["Not bad at all", "never dull"]
-    told = verbs.predict(run, texts, edit="g1.3:0")
+    told = api.predict(run, texts, edit="g1.3:0")
     for text, each in zip(texts, told["predictions"], strict=True):
-        alone = verbs.inspect(run, text, edit="g1.3:0")["prediction"]["probabilities"]
+        alone = api.inspect(run, text, edit="g1.3:0")["prediction"]["probabilities"]
         assert each["probabilities"] == pytest.approx(alone, abs=1e-6)
     file = tmp_path / "texts.txt"
     file.write_text("never dull\n")
@@ -108,5 +108,5 @@ def test_a_flip_is_of_the_model_as_edited(cli):
     found = json.loads(out)
     assert code == 0 and found["edit"] == line and found["flip"]
     for text, said in (("not a good film", found), (found["flip"]["text"], found["flip"])):
-        told = verbs.predict("starter-vanilla", [text], edit=line)["predictions"][0]
+        told = api.predict("starter-vanilla", [text], edit=line)["predictions"][0]
         assert said["probabilities"] == pytest.approx(told["probabilities"], abs=1e-6)

@@ -6,7 +6,7 @@ import pages
 import pytest
 from pages import words as markup
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.screens import sentence_flip
@@ -41,7 +41,7 @@ def button_keys(app):
 
 @pytest.mark.parametrize("name", ["finished", "baseline"])
 def test_the_flips_are_those_of_the_command_line(app, runs, name):
-    found = verbs.flip(name, TEXT, store=RunStore(runs))
+    found = api.flip(name, TEXT, store=RunStore(runs))
     shown = markup(ended(begun(opened(app, run=name))))
     flips = [found["flip"], *found["also"]]
     assert found["verdict"] == "proven" and "Proven the smallest within these moves: 1 move" in shown
@@ -56,8 +56,8 @@ def test_the_flips_are_those_of_the_command_line(app, runs, name):
 
 
 def test_an_edited_model_reads_each_text_as_edited(app, runs):
-    edit, trained = "h1.1,h2.2:mean", verbs.flip("finished", TEXT, store=RunStore(runs))
-    found = verbs.flip("finished", TEXT, edit=edit, store=RunStore(runs))
+    edit, trained = "h1.1,h2.2:mean", api.flip("finished", TEXT, store=RunStore(runs))
+    found = api.flip("finished", TEXT, edit=edit, store=RunStore(runs))
     assert found["flip"]["probabilities"] != trained["flip"]["probabilities"]
     shown = markup(ended(begun(opened(app, edit=edit))))
     assert ", ".join(f"{label} {p:.3f}" for label, p in found["flip"]["probabilities"].items()) in shown
@@ -65,7 +65,7 @@ def test_an_edited_model_reads_each_text_as_edited(app, runs):
 
 
 def test_a_found_text_is_read_at_a_click(app, runs):
-    found = verbs.flip("finished", TEXT, store=RunStore(runs))["flip"]
+    found = api.flip("finished", TEXT, store=RunStore(runs))["flip"]
     ended(begun(opened(app)))
     app.button(key="flip-read-0").click().run()
     assert app.text_input(key=state.TEXT).value == found["text"]

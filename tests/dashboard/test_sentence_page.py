@@ -9,7 +9,7 @@ import pages
 import pytest
 from pages import words as markup
 
-from core import verbs
+from core import api
 from core.failures.table import read_table
 from core.interpret.sentence import inspect_text
 from core.models.trace import Intervention
@@ -170,7 +170,7 @@ def test_changes_survive_a_visit_to_another_page(app, runs):
 
 
 def test_a_run_without_lambda_has_switches_and_no_slider(app, runs, table, tiny):
-    verbs.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
+    api.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
     opened(app, run="plain", edit="l1c1:0.5")
     assert not sliders(levers(app)) and list(cells(levers(app)))[:2] == ["h1.1", "h1.2"]
     assert "One change of the link cannot be made here" in markup(app)
@@ -184,7 +184,7 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
 
 
 def test_two_runs_answer_the_same_text(app, runs, table, tiny):
-    verbs.train(str(table), "differential", tiny, name="second", store=RunStore(runs))
+    api.train(str(table), "differential", tiny, name="second", store=RunStore(runs))
     opened(app, beside="second", edit="h1.1")
     assert shown(app)[-1] == said(asked(runs, name="second"))
     assert shown(app)[-2] == said(asked(runs, heads_off=frozenset({(0, 0)})))
@@ -208,7 +208,7 @@ def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
 
 
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
-    verbs.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
+    api.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
     text = markup(app)
     assert "The last 1\u202f940 tokens were cut off" in text
@@ -219,14 +219,14 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
 
 
 def test_a_class_token_is_told(app, runs, table, tiny):
-    verbs.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
+    api.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
     text = markup(opened(app, run="cls"))
     assert "[CLS] is a learned place" in text
 
 
 def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
     changes = {"model.layers": 2, "model.pad_mode": "as_released", "text.max_length": 16, "training.epochs": 1}
-    verbs.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
+    api.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
     text = markup(opened(app, run="released", text="good film"))
     places = re.search(r"\[PAD\] × (\d+): (\d+) places of padding, weight 0\.\d\d", text)
     assert places and places[1] == places[2]
@@ -244,7 +244,7 @@ def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(a
 def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
     """What its words are read as is there without attention too; nobody sees an empty figure."""
     read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
-    verbs.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
+    api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))
     assert f"{preset} has no attention to look into" in said
     assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows] * bool(shows)
@@ -285,7 +285,7 @@ def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):
 def spelling(runs, table, tiny):
     """A run that reads the pieces of words."""
     settings = {**tiny, "model.ngram_buckets": 40}
-    verbs.train(str(table), "ndt-01-n3", settings, name="spelling", store=RunStore(runs))
+    api.train(str(table), "ndt-01-n3", settings, name="spelling", store=RunStore(runs))
 
 
 def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, spelling):

@@ -8,7 +8,7 @@ import pages
 import pytest
 from pages import words as markup
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard import state
 
@@ -28,7 +28,7 @@ def lines(app) -> list[str]:
 
 def test_each_passage_has_its_answer_as_predict_has_it(app, runs):
     opened(app, TEXT)
-    (found,) = verbs.predict("finished", [TEXT], passage=40, store=RunStore(runs))["predictions"]
+    (found,) = api.predict("finished", [TEXT], passage=40, store=RunStore(runs))["predictions"]
     assert [each["text"] for each in found["passages"]] == [GOOD.strip(), BAD.strip()]
     for line, each in zip(lines(app), found["passages"], strict=True):
         assert line.replace("\\", "").startswith(f"{each['label']} {max(each['probabilities'].values()):.2f} — ")

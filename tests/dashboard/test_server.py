@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.serving import streamlit_command
+from core.api.machine import streamlit_command
 from dashboard.server import OneStepBack
 
 SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"

@@ -11,7 +11,7 @@ from pages import words
 from several import LABELS, indicator_file
 from streamlit.testing.v1 import AppTest
 
-from core import verbs
+from core import api
 from core.failures.counter_examples import counter_examples
 from core.runs.store import RunStore
 from dashboard import access, state
@@ -41,7 +41,7 @@ def kept(file, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=RunStore(folder))
+        api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=RunStore(folder))
     return folder
 
 
@@ -126,11 +126,11 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     ought.set_value([])
     next(each for each in app.button if each.label == "Keep it").click().run()
     assert "Kept as none of them" in words(app) and {each.label for each in counter_examples(runs)} == {"", "late;warm"}
-    listed = verbs.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
+    listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
     opened(app, "behave")
     assert "2 kept" in words(app) and not app.exception
-    verbs.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
+    api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
 
@@ -163,10 +163,10 @@ def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
         if "flip-stop" not in [each.key for each in app.button]:
             break
         app.run()
-    found = verbs.flip("several", text, target="late", store=store)
+    found = api.flip("several", text, target="late", store=store)
     assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
-    now, before = (verbs.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
+    now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]
     assert f"pinned: +{gap:.3f}" in words(app)
     assert "How far a negation reaches" in words(app) and not app.exception

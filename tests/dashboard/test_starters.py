@@ -9,7 +9,7 @@ import pages
 import pytest
 from pages import words
 
-from core import verbs
+from core import api
 from core.models.provides import provides
 from core.models.trace import Intervention
 from core.runs.load import load_run
@@ -138,7 +138,7 @@ def test_a_starter_run_is_asked_how_it_behaves(app):
 
 def test_a_starter_run_of_each_kind_brings_every_figure(tmp_path, monkeypatch):
     for run in [f"starter-{name}" for name in ("ndt-01-n3", *HAS)]:
-        made = verbs.figures(run, tmp_path / run, text="not bad at all")
+        made = api.figures(run, tmp_path / run, text="not bad at all")
         asked_for = {"behaviour", "costs", "distance", "patching", "slices", "label-errors", "shift", "shift-words"}
         asked_for |= {"map-layers", "difference"}
         asked_for |= {*(name for name, (each, _) in FIGURES.items() if each.page == "compare")}

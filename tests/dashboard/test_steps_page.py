@@ -6,7 +6,7 @@ import pytest
 from pages import drawn, opened, words
 from several import several_labels_file
 
-from core import verbs
+from core import api
 from core.interpret import steps as computing
 from core.runs.store import RunStore
 from dashboard import state
@@ -24,7 +24,7 @@ def shown(app, **link):
 def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
     data = shown(app, run="finished", text="a good film", stage="softmax", layer="1", head="2", component="2")
     assert data["at"] == "softmax" and data["place"] == "layer 1, head 2, A₂"
-    found = verbs.steps("finished", "a good film", layer=1, head=2, component=2, store=RunStore(runs))
+    found = api.steps("finished", "a good film", layer=1, head=2, component=2, store=RunStore(runs))
     maps = next(stage for stage in data["stages"] if stage["key"] == "softmax")["matrices"]
     assert maps[2]["cells"][1] == pytest.approx(found["stages"][6]["matrices"][2]["values"][1], abs=1e-3)
 
@@ -70,7 +70,7 @@ def test_a_run_without_weights_says_so(app, runs):
 
 @pytest.mark.slow
 def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path, tiny):
-    verbs.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
+    api.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
     data = shown(app, run="many", text="warm late word2", stage="probabilities")
     assert "sigmoid" in data["stages"][-1]["formulas"][-1]
 
@@ -79,13 +79,13 @@ def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path
 def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_taken_back(app, runs):
     link = {"run": "finished", "text": "a good film"}
     data = shown(app, **link, stage="probabilities", edit="h1.2,l2c1:0.5")
-    found = verbs.steps("finished", "a good film", edit="h1.2,l2c1:0.5", store=RunStore(runs))
+    found = api.steps("finished", "a good film", edit="h1.2,l2c1:0.5", store=RunStore(runs))
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
     assert "As edited: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
     app.button(key="steps-as-trained").click().run()
     assert "As edited" not in words(app) and state.EDIT not in app.query_params
-    trained = verbs.steps("finished", "a good film", store=RunStore(runs))
+    trained = api.steps("finished", "a good film", store=RunStore(runs))
     (data,) = drawn(app, "steps")
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(trained["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)

@@ -8,7 +8,7 @@ import pytest
 from named_words import write_conll
 from pages import opened, words
 
-from core import verbs
+from core import api
 from core.runs.store import RunStore
 from dashboard.widgets.of_texts import OF_TEXTS
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
         file = write_conll(tmp_path_factory.mktemp("data") / "names.conll", 80)
-        verbs.train(str(file), "vanilla", SETTINGS | {"training.threads": 1}, name="names", store=RunStore(place))
+        api.train(str(file), "vanilla", SETTINGS | {"training.threads": 1}, name="names", store=RunStore(place))
     return place
 
 

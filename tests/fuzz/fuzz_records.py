@@ -16,7 +16,7 @@ from typing import Any
 
 from fuzzing import mutated
 
-from core import verbs
+from core import api
 from core.exceptions import SentiscopeError
 from core.runs.budget import estimate, size
 from core.runs.load import load_run
@@ -158,5 +158,5 @@ def sound_run() -> Path:
         for number in range(12)
     ]
     (home / "films.csv").write_text("\n".join(["text,label", *lines]))
-    verbs.train(str(home / "films.csv"), "ndt-01-n3", TINY, name="sound", store=RunStore(home / "runs"))
+    api.train(str(home / "films.csv"), "ndt-01-n3", TINY, name="sound", store=RunStore(home / "runs"))
     return home / "runs" / "sound"

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.config import compose, flat, from_dict, parse_settings, setting_names, to_dict
 from core.models.presets import PRESETS
-from core.verbs import configure
+from core.runs.configuration import configure
 
 VALUES: tuple[Any, ...] = (
     *(

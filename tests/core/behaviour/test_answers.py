@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import core.handle
-from core import verbs
+import core.api.objects
+from core import api
 from core.behaviour import answers
 from core.behaviour.read import parse
 from core.exceptions import InputError
@@ -46,7 +46,7 @@ def file(tmp_path):
 def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
     found = answers.probabilities(store, RUNS[0], suite.texts, 2)
-    said = verbs.predict(RUNS[0], suite.texts)["predictions"]
+    said = api.predict(RUNS[0], suite.texts)["predictions"]
     assert np.allclose(found, [list(each["probabilities"].values()) for each in said], atol=1e-6)
     monkeypatch.setattr("core.runs.load.load_run", lambda *_: pytest.fail("it was asked again"))
     assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
@@ -76,7 +76,7 @@ def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
 
 @pytest.mark.slow
 def test_runs_stand_beside_each_other_with_what_fails(file):
-    found = verbs.behave(*RUNS, suite=file)
+    found = api.behave(*RUNS, suite=file)
     suite = found["suite"]
     assert (suite["file"], suite["name"]) == (str(file), "mine")
     assert [suite[name] for name in ("tests", "capabilities", "cases", "texts")] == [4, 4, 6, 6]
@@ -99,7 +99,7 @@ def test_runs_stand_beside_each_other_with_what_fails(file):
 
 @pytest.mark.slow
 def test_one_run_has_nothing_to_differ_from_and_a_run_is_asked_once(file):
-    found = verbs.behave(RUNS[0], RUNS[0], suite=file)
+    found = api.behave(RUNS[0], RUNS[0], suite=file)
     assert len(found["runs"]) == 1 and found["differences"] == []
 
 
@@ -107,15 +107,15 @@ def test_a_run_of_several_labels_is_refused(monkeypatch, file):
     record = dataclasses.replace(RunStore().read(RUNS[0]), task="multi")
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
-        verbs.behave(RUNS[0], suite=file)
+        api.behave(RUNS[0], suite=file)
 
 
 def test_a_strange_mapping_is_refused(file):
     with pytest.raises(InputError, match="--map joy=…: no run has this class"):
-        verbs.behave(RUNS[0], suite=file, rename={"joy": "positive"})
+        api.behave(RUNS[0], suite=file, rename={"joy": "positive"})
 
 
 @pytest.mark.slow
 def test_a_run_gives_the_same_and_takes_others_beside_it(file):
-    own = core.handle.run(RUNS[0])
-    assert own.behave(RUNS[1], suite=file) == verbs.behave(*RUNS, suite=file)
+    own = core.api.objects.run(RUNS[0])
+    assert own.behave(RUNS[1], suite=file) == api.behave(*RUNS, suite=file)

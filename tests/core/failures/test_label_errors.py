@@ -11,6 +11,7 @@ import pytest
 from answering import answering
 from several import several_labels_file
 
+from core.api.objects import Run, run, train
 from core.config import compose
 from core.data.load import load
 from core.data.table import TRAIN
@@ -19,7 +20,6 @@ from core.evaluation.yardstick import yardstick
 from core.failures.label_errors import label_errors
 from core.failures.suspects import suspects
 from core.failures.table import keys, read_table
-from core.handle import Run, run, train
 from core.runs import taught
 from core.runs.answers import read_answers
 from core.runs.seen import trained_on

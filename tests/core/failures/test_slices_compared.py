@@ -7,11 +7,11 @@ import pytest
 from answering import answering, right_where, texts
 from sklearn.metrics import f1_score
 
+from core.api.comparison import compare
 from core.exceptions import InputError
 from core.failures.selection import Selection
 from core.failures.slices import save_slice
 from core.runs.store import RunStore
-from core.verbs import compare
 
 pytestmark = pytest.mark.slow
 

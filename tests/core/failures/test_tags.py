@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
+from core.api.objects import train
 from core.exceptions import InputError
 from core.failures.beside import beside, models
 from core.failures.kept import kept
 from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
-from core.handle import train
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 

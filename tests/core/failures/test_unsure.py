@@ -10,11 +10,11 @@ import torch
 from answering import answering, texts
 from torch import nn
 
+from core.api.objects import Run, train
 from core.exceptions import InputError
 from core.failures import unsure
 from core.failures.table import read_table
 from core.failures.tags import Tagged
-from core.handle import Run, train
 from core.models.dropout import Dropout, dropping
 from core.runs.store import RunStore
 

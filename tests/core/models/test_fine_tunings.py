@@ -6,7 +6,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from core import verbs
+from core import api
+from core.api.models import backbone_recipes
 from core.cli import app
 from core.config import compose, flat
 from core.exceptions import ConfigError, InputError
@@ -14,8 +15,8 @@ from core.models.fine_tunings import FINE_TUNINGS
 from core.models.presets import PAPERS, PRESETS
 from core.recipes import FOR_ALL, RECIPES, apply
 from core.runs import backbones
+from core.runs.configuration import configure
 from core.runs.sweep import Plan, members
-from core.verbs.backbones import backbone_recipes
 
 NAMED_BY_THE_PAPERS = {
     "lexical_attention": {"ko-electra", "kr-electra", "kc-electra", "kr-bert", "xlm-roberta"},
@@ -71,7 +72,7 @@ def test_the_numbers_are_those_of_table_2_of_the_inceptive_paper():
 def test_a_recipe_brings_its_backbone_with_its_sizes_and_composes_with_heads_and_injection(here):
     here("vinai/bertweet-base")
     mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}
-    config = verbs.configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
+    config = configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
     values = flat(config)
     assert (values["model.backbone"], config.model.width, config.model.layers) == ("vinai/bertweet-base", 24, 2)
     assert {name: str(values[name]) for name in mine} == mine
@@ -82,19 +83,19 @@ def test_a_recipe_brings_its_backbone_with_its_sizes_and_composes_with_heads_and
 
 def test_another_backbone_can_be_set_on_top(here):
     folder = here("other")
-    config = verbs.configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
+    config = configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
     assert (config.model.backbone, config.training.epochs) == (str(folder), 12)
 
 
 def test_it_is_refused_on_another_preset_and_where_its_weights_are_not_here(here):
     here("vinai/bertweet-base")
-    for call in (lambda: apply("tweet-roberta", "vanilla"), lambda: verbs.configure(recipe="tweet-roberta")):
+    for call in (lambda: apply("tweet-roberta", "vanilla"), lambda: configure(recipe="tweet-roberta")):
         with pytest.raises(ConfigError, match="recipe 'tweet-roberta' is one of pretrained: choose --model pretrained"):
             call()
     with pytest.raises(
         InputError, match=r"`hf download dmis-lab/biobert-v1\.1 config\.json tokenizer\.json model\.saf"
     ):
-        verbs.configure("built-in", "pretrained", recipe="inceptive-biobert")
+        configure("built-in", "pretrained", recipe="inceptive-biobert")
     assert FOR_ALL == ("strong", "pretrain")
 
 
@@ -109,8 +110,8 @@ def test_which_are_here_is_told_and_what_one_lacks(here):
     assert (lacking["ok"], lacking["lacks"]) == (False, "model.safetensors")
     assert "hf download beomi/KcELECTRA-base" in lacking["problem"]
     assert (states["sentiformer-bert"]["folder"], states["sentiformer-bert"]["ok"]) == ("", False)
-    assert verbs.backbones_list()["recipes"] == list(states.values())
-    assert verbs.backbones_check("inceptive-bertweet")["name"] == "vinai/bertweet-base"
+    assert api.backbones_list()["recipes"] == list(states.values())
+    assert api.backbones_check("inceptive-bertweet")["name"] == "vinai/bertweet-base"
 
 
 @pytest.mark.slow

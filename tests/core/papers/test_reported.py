@@ -8,12 +8,12 @@ from math import sqrt
 
 import pytest
 
+from core.api.training import summary
 from core.config import compose
 from core.models.mixing import alpha_beta, initial_lambda, target_lambda
 from core.models.presets import PRESETS
 from core.papers.reported import counterpart, no_counterpart, reported
 from core.runs.record import RunRecord
-from core.verbs import summary
 
 RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
 

@@ -12,7 +12,7 @@ from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
 from tiny_backbones import SIZES, backbone, changed, word_pieces
 
-from core import verbs
+from core import api
 from core.config import compose
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.runs import backbones, jobs, memory
@@ -312,7 +312,7 @@ def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
     with pytest.raises(ConfigError, match=r"needs about \d\.\d GB of memory, and 0\.0 are free"):
         jobs.submit(store, config, "pretrained")
     with pytest.raises(ConfigError, match="of memory"):
-        verbs.train(model="pretrained", settings={"model.backbone": str(tmp_path / "bert")}, store=store)
+        api.train(model="pretrained", settings={"model.backbone": str(tmp_path / "bert")}, store=store)
     assert not store.list()
 
 
@@ -480,13 +480,13 @@ def test_a_finished_run_is_asked_by_every_verb(store, begin, tiny_backbone):
     run = begin("asked", **{"model.attention.lexical": "add", "text.lexicon": "vader"})
     execute(store, run)
     text = "good film, not bad"
-    assert verbs.predict(run, [text], store=store)["predictions"]
-    inside = verbs.inspect(run, text, store=store)
+    assert api.predict(run, [text], store=store)["predictions"]
+    inside = api.inspect(run, text, store=store)
     assert inside["tokens"][0] == "[CLS]" and inside["tokens"][-1] == "[SEP]"
     for method in ("deletion", "integrated", "attention"):
-        assert [word["word"] for word in verbs.explain(run, text, method=method, store=store)["words"]]
-    assert verbs.flip(run, "good film", store=store)
-    assert verbs.patch(run, "good film", "bad film", store=store)
-    assert verbs.parts(run, text, store=store)
-    assert len(verbs.layers(run, store=store)["stages"]) == 4
-    assert verbs.steps(run, text, store=store)["stages"]
+        assert [word["word"] for word in api.explain(run, text, method=method, store=store)["words"]]
+    assert api.flip(run, "good film", store=store)
+    assert api.patch(run, "good film", "bad film", store=store)
+    assert api.parts(run, text, store=store)
+    assert len(api.layers(run, store=store)["stages"]) == 4
+    assert api.steps(run, text, store=store)["stages"]

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError, RunDamaged
 from core.interpret.verdict import THRESHOLDS
 from core.runs import beliefs, errands
@@ -21,13 +21,13 @@ def measured(finished, tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured") / "runs"
     shutil.copytree(finished, folder)
     store = RunStore(folder)
-    return store, verbs.believe("mine", method="deletion", limit=8, store=store)
+    return store, api.believe("mine", method="deletion", limit=8, store=store)
 
 
 @pytest.mark.slow
 def test_what_is_measured_is_kept_and_read_again(measured):
     store, found = measured
-    again = verbs.believe("mine", method="deletion", limit=8, store=store)
+    again = api.believe("mine", method="deletion", limit=8, store=store)
     assert (found["computed"], again["computed"]) == (True, False)
     assert {**found, "computed": False} == again == json.loads(json.dumps(again))
     assert found["file"].startswith(str(store.path("mine") / "belief"))
@@ -90,7 +90,7 @@ def test_a_damaged_file_is_named_and_measured_again(measured):
         here.path("json").write_text(damage)
         with pytest.raises(RunDamaged, match="cannot be read"):
             beliefs.read(here)
-    assert verbs.believe("mine", method="deletion", limit=8, store=store)["computed"]
+    assert api.believe("mine", method="deletion", limit=8, store=store)["computed"]
     after, before = json.loads(here.path("json").read_text()), json.loads(kept)
     assert after["belief"] == before["belief"]
 
@@ -113,7 +113,7 @@ def test_a_method_that_is_none_leaves_no_trace(measured):
     store, _ = measured
     before = sorted((store.path("mine") / "belief").iterdir())
     with pytest.raises(InputError, match="method 'lime': one of deletion"):
-        verbs.believe("mine", method="lime", store=store)
+        api.believe("mine", method="lime", store=store)
     assert sorted((store.path("mine") / "belief").iterdir()) == before
 
 
@@ -132,7 +132,7 @@ def test_a_process_of_its_own_is_asked_for_the_same(measured, monkeypatch):
 @pytest.mark.slow
 def test_a_text_has_numbers_and_no_verdict(measured):
     store, _ = measured
-    found = verbs.believe("mine", "word1 good word2 bad", store=store)
+    found = api.believe("mine", "word1 good word2 bad", store=store)
     assert [each["method"] for each in found["methods"]] == [
         "deletion", "shapley", "gradient", "integrated", "attention", "collapse",
     ]  # fmt: skip
@@ -141,7 +141,7 @@ def test_a_text_has_numbers_and_no_verdict(measured):
         assert (each["completeness"] is not None) == (each["method"] == "integrated")
     assert found["methods"][0]["tests"]["deletion"] is None
     with pytest.raises(InputError, match="class 'nice'"):
-        verbs.believe("mine", "good", target="nice", store=store)
+        api.believe("mine", "good", target="nice", store=store)
 
 
 def test_randomised_leaves_the_run_alone(measured):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import verbs
+from core import api
 from core.data.table import Dataset
 from core.exceptions import NotAvailable
 from core.runs import differences
@@ -81,8 +81,8 @@ def test_data_that_are_not_here_are_said_to_be(monkeypatch, tmp_path):
 def test_predict_says_how_a_file_differs(tmp_path):
     file = tmp_path / "strange.txt"
     file.write_text("\n".join(f"gear{row} torque{row} valve " * 9 for row in range(60)))
-    listed = verbs.predict(RUN, file=file, store=STORE)
-    written = verbs.predict(RUN, file=file, to=tmp_path / "said.csv", store=STORE)
+    listed = api.predict(RUN, file=file, store=STORE)
+    written = api.predict(RUN, file=file, to=tmp_path / "said.csv", store=STORE)
     assert listed["differences"]["warnings"] == written["differences"]["warnings"] != []
     assert "strange.txt has longer texts" in " ".join(listed["differences"]["warnings"])
 
@@ -93,7 +93,7 @@ def test_a_training_keeps_the_comparison_of_its_splits(tmp_path, monkeypatch):
     path, store = tmp_path / "own.csv", RunStore(tmp_path / "runs")
     rows = [f"{word} film number {n},{label}" for word, label in (("good", "yes"), ("dull", "no")) for n in range(150)]
     path.write_text("text,label\n" + "\n".join(rows) + "\n")
-    verbs.train(str(path), "tfidf-logreg", name="own", store=store)
+    api.train(str(path), "tfidf-logreg", name="own", store=store)
     path.unlink()
     found = differences.split_differences(store.read("own"), "test")
     assert found["n"] == {"training": 240, "other": 30} and found["warnings"] == []

@@ -6,9 +6,10 @@ import shutil
 
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError, NotAvailable
 from core.runs import efficiency
+from core.runs.configuration import train_command
 from core.runs.efficiency import Efficiency, measure, measure_apart
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, this_machine
@@ -92,8 +93,8 @@ def test_apart_the_same_is_kept(store):
 
 
 def test_show_and_measure_give_the_same_on_the_command_line(store):
-    whole = verbs.runs_show("mine", store)
+    whole = api.runs_show("mine", store)
     shown = whole["efficiency"]
-    assert (whole["command"], whole["note"]) == verbs.train_command(store.read("mine"), store)
+    assert (whole["command"], whole["note"]) == train_command(store.read("mine"), store)
     assert shown == dataclasses.asdict(found(store, "mine"))
-    assert verbs.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}
+    assert api.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}

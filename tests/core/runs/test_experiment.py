@@ -17,13 +17,13 @@ from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_says
 from core.exceptions import ConfigError, DataError, NotAvailable, StorageError
 from core.runs import jobs
+from core.runs.configuration import configure
 from core.runs.load import load_run
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
 from core.runs.store import this_machine
 from core.runs.worker import execute
 from core.training import stage, temperature
 from core.training.history import read_history
-from core.verbs.training import configure
 
 
 def weights(store, run):

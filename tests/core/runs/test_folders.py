@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import core
-from core import verbs
+from core import api
 from core.atomic import write_text
 from core.cache import cache_folder
 from core.config import compose
@@ -77,7 +77,7 @@ def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought):
     assert [record.run for record in store.list()] == ["mine", "starter-small"]
     assert store.path("starter-small") == brought / "starter-small"
     assert store.path("mine") == store.folder / "mine"
-    listed = {row["run"]: row["starter"] for row in verbs.runs_list()["runs"]}
+    listed = {row["run"]: row["starter"] for row in api.runs_list()["runs"]}
     assert listed == {"mine": False, "starter-small": True}
     with pytest.raises(RunNotFound):
         store.path("other")
@@ -102,7 +102,7 @@ def changes(store):
         "write": lambda: store.write(store.read("starter-small")),
         "start": lambda: jobs.start(store, "starter-small"),
         "cancel": lambda: jobs.cancel(store, "starter-small"),
-        "resume": lambda: verbs.resume("starter-small", store=store),
+        "resume": lambda: api.resume("starter-small", store=store),
     }
 
 
@@ -135,16 +135,16 @@ def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, broug
     assert zipfile.ZipFile(io.BytesIO(packed)).namelist()[0].startswith("starter-small/")
     run = import_zip(store, io.BytesIO(packed), "starter-small.zip")
     assert run == "small" and not is_starter(store.path(run))
-    assert verbs.runs_import(brought / "starter-small", store=store)["run"] == "small-2"
+    assert api.runs_import(brought / "starter-small", store=store)["run"] == "small-2"
     store.remove(run)
 
 
 @pytest.mark.slow
 def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
     before = content(brought)
-    first = verbs.project("starter-small", method="pca", store=store)
+    first = api.project("starter-small", method="pca", store=store)
     assert first["computed"] and Path(first["file"]).is_relative_to(cache_folder())
-    assert not verbs.project("starter-small", method="pca", store=store)["computed"]
+    assert not api.project("starter-small", method="pca", store=store)["computed"]
     assert content(brought) == before
 
 
@@ -153,6 +153,6 @@ def test_a_map_that_a_starter_brings_is_taken(store, brought, monkeypatch):
     config = ProjectionConfig("pca", 2, 3000, 0)
     with monkeypatch.context() as patch:
         patch.setenv("SENTISCOPE_STARTERS", str(brought.parent / "none"))
-        made = verbs.project("starter-small", method="pca", store=RunStore(brought))
+        made = api.project("starter-small", method="pca", store=RunStore(brought))
     files = projections.map_files(store, "starter-small", "test", config)
     assert str(files.path("npy")) == made["file"] and Path(made["file"]).is_relative_to(brought)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
-from core import verbs
+from core import api
 from core.config import compose
 from core.exceptions import InputError, NotAvailable
 from core.runs import errands, layers
@@ -26,7 +26,7 @@ def store(finished, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     told = []
-    found = verbs.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
+    found = api.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
     here = layers.files(store, "mine", "test")
     vectors, labels = read_vectors(store.path("mine"), "test", ("negative", "positive"))
     assert [each["name"] for each in found["stages"]] == STAGES
@@ -41,31 +41,31 @@ def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     shares = [share for share in told if share is not None]
     assert shares == sorted(shares) and shares[-1] < 1
     assert errands.job(here).status == "done"
-    assert verbs.layers("mine", store=store, on_progress=lambda *about: pytest.fail("it is kept")) == found
+    assert api.layers("mine", store=store, on_progress=lambda *about: pytest.fail("it is kept")) == found
 
 
 @pytest.mark.slow
 def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
-    first, second = (verbs.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
+    first, second = (api.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
     assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
-    assert verbs.project("mine", method="pca", space="head", store=store)["file"] == first["file"]
+    assert api.project("mine", method="pca", space="head", store=store)["file"] == first["file"]
     with pytest.raises(InputError, match=r"'layer 9'.*head, embedding, layer 1, layer 2"):
-        verbs.project("mine", method="pca", space="layer 9", store=store)
+        api.project("mine", method="pca", space="layer 9", store=store)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("space", ["", "layer 1"])
 def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
-    table = verbs.errors("mine", where="all", store=store)["rows"]
+    table = api.errors("mine", where="all", store=store)["rows"]
     key = table[5]["key"]
-    found = verbs.neighbours("mine", key=key, space=space, most=4, store=store)
+    found = api.neighbours("mine", key=key, space=space, most=4, store=store)
     points, _ = read_vectors(store.path("mine"), "test", ("negative", "positive"))
     if space:
         points = layers.vectors(layers.files(store, "mine", "test"), space)[1]
     distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()
     assert [each["distance"] for each in found["neighbours"]] == pytest.approx(distances[5].tolist(), abs=1e-3)
     assert key not in [each["key"] for each in found["neighbours"]]
-    typed = verbs.neighbours("mine", table[5]["text"], space=space, most=1, store=store)["neighbours"]
+    typed = api.neighbours("mine", table[5]["text"], space=space, most=1, store=store)["neighbours"]
     assert typed[0]["distance"] == pytest.approx(0, abs=1e-2), "the same text a second time"
     assert rows.shape[1] == len(found["neighbours"])
 
@@ -73,13 +73,13 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
 @pytest.mark.slow
 def test_what_cannot_be_asked_is_said(store):
     with pytest.raises(InputError, match="one of the three"):
-        verbs.neighbours("mine", store=store)
+        api.neighbours("mine", store=store)
     with pytest.raises(InputError, match="no sentence of test has the key"):
-        verbs.neighbours("mine", key="nothing", store=store)
+        api.neighbours("mine", key="nothing", store=store)
     with pytest.raises(InputError, match="--most 0"):
-        verbs.neighbours("mine", "good", most=0, store=store)
+        api.neighbours("mine", "good", most=0, store=store)
     with pytest.raises(InputError, match="split 'dev'"):
-        verbs.layers("mine", split="dev", store=store)
+        api.layers("mine", split="dev", store=store)
 
 
 @pytest.mark.parametrize("family", ["bilstm", "tfidf-logreg"])
@@ -87,4 +87,4 @@ def test_a_baseline_has_no_layers_and_says_so(tmp_path, family):
     store = RunStore(tmp_path)
     store.create(compose(family), family, "a")
     with pytest.raises(NotAvailable, match="no layers of attention"):
-        verbs.layers("a", split="test", store=store)
+        api.layers("a", split="test", store=store)

@@ -3,7 +3,7 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from core import verbs
+from core import api
 from core.config import compose
 from core.data.lineage import read_lineage
 from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
@@ -66,14 +66,14 @@ def test_what_will_be_left_out_is_known_before_the_training(store, write, settin
     begun = begin(store, "second", write(40, 100), **settings)
     told = tuple(note for note in begun.data_notes if note.startswith("lineage: "))
     assert describe_removed(store, config) == told and len(told) == 2
-    checked = verbs.data_check(write(40, 100), settings, store=store)
+    checked = api.data_check(write(40, 100), settings, store=store)
     assert told == tuple(note for note in checked["notes"] if note.startswith("lineage: "))
     assert checked["splits"] == {name: len(rows) for name, rows in trained_on(begun).splits.items()}
     begin(store, "third", write(0, 60), **{"data.seed": 1})
-    refused = verbs.data_check(write(0, 60), start="third", store=store)
+    refused = api.data_check(write(0, 60), start="third", store=store)
     assert not refused["ok"] and "are too few to judge by" in refused["problem"]
     with pytest.raises(RunNotFound):
-        verbs.data_check(write(0, 60), start="none", store=store)
+        api.data_check(write(0, 60), start="none", store=store)
 
 
 def test_nothing_is_told_of_a_training_without_parents(store):

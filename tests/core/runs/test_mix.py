@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from several import indicator_file
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.config import compose
 from core.data.load import load
 from core.data.table import TRAIN, VALIDATION
@@ -16,7 +17,6 @@ from core.evaluation.mix import mixed
 from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import CHARACTERS, yardstick_says
 from core.exceptions import ConfigError, InputError, RunDamaged
-from core.handle import Run
 from core.models.trace import Intervention
 from core.runs import archive
 from core.runs.efficiency import efficiency
@@ -158,18 +158,18 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
     assert (view.mix.weight, view.mix.mixture) == (1.0, pytest.approx(view.mix.network))
     plain = predict_texts(loaded.model, loaded.tokenizer, [TEXT], scaling=loaded.record.scaling)
     assert list(view.probabilities.values()) == pytest.approx(plain.probabilities[0].tolist(), abs=1e-6)
-    assert verbs.inspect("mixed", TEXT, edit="mix.0", store=trained)["mix"]["weight"] == 1
+    assert api.inspect("mixed", TEXT, edit="mix.0", store=trained)["mix"]["weight"] == 1
     assert Run("mixed", trained).sentence(TEXT, edit="mix.0").mix == view.mix
     with pytest.raises(InputError, match=r"--edit mixture: this run has layers 1 to 2 .* TF-IDF mixed in \(mix.0\)"):
-        verbs.inspect("mixed", TEXT, edit="mixture", store=trained)
+        api.inspect("mixed", TEXT, edit="mixture", store=trained)
 
 
 def test_wherever_it_is_named_it_says_so(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
     assert words in repr(Run("mixed", trained))
-    assert verbs.runs_table(verbs.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
-    measured = verbs.evaluate("mixed", store=trained)["mix"]
+    assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
+    measured = api.evaluate("mixed", store=trained)["mix"]
     assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")
     known = loaded.record.results["mix"]
     assert measured["network"] == pytest.approx(known["network"]["test"], abs=1e-6)

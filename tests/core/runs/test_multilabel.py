@@ -8,11 +8,11 @@ import pytest
 from several import LABELS, indicator_file, several_labels_file
 from sklearn import metrics as sk
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.config import compose
 from core.data.load import load
 from core.exceptions import ConfigError, InputError, RunDamaged
-from core.handle import Run
 from core.metrics import thresholded
 from core.runs.record import RECORD
 from core.runs.vectors import read_vectors
@@ -46,7 +46,7 @@ def trained(file, tmp_path_factory):
     store = RunStore(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
+        api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
     return store
 
 
@@ -108,7 +108,7 @@ def test_the_loss_of_the_history_is_that_of_each_decision(trained):
 
 
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
-    found = verbs.evaluate("several", store=trained)
+    found = api.evaluate("several", store=trained)
     record = trained.read("several").results
     assert found["task"] == "multi" and found["n"] == 16
     assert found["metrics"]["f1_macro"] == pytest.approx(record["metrics"]["test"]["f1_macro"])
@@ -118,29 +118,29 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
     assert json.loads(json.dumps(found)) == found
 
     other = several_labels_file(tmp_path / "other.csv")
-    whole = verbs.evaluate("several", data=str(other), store=trained)
+    whole = api.evaluate("several", data=str(other), store=trained)
     assert whole["n"] == 105 and whole["metrics"]["recall_micro"] > 0.9  # 15 rows say nothing of their labels
     other.write_text(other.read_text().replace("warm", "mild"))
     with pytest.raises(InputError, match=r"'mild' \(\d+ rows\) is no class of run 'several'.* --map mild=$"):
-        verbs.evaluate("several", data=str(other), store=trained)
-    assert verbs.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
+        api.evaluate("several", data=str(other), store=trained)
+    assert api.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
 
 
 def test_predict_and_inspect_name_every_label_that_is_said(trained):
-    found = verbs.predict("several", ["word1 warm late word2", "word1 word2"], store=trained)["predictions"]
+    found = api.predict("several", ["word1 warm late word2", "word1 word2"], store=trained)["predictions"]
     assert [row["labels"] for row in found] == [["late", "warm"], []]
     assert "label" not in found[0] and "labels_tuned" in found[0]
     assert sum(found[0]["probabilities"].values()) > 1.5  # they are independent of each other
-    inside = verbs.inspect("several", "word1 warm late word2", store=trained)
+    inside = api.inspect("several", "word1 warm late word2", store=trained)
     assert inside["prediction"]["labels"] == ["late", "warm"]
     expected = list(found[0]["probabilities"].values())
     assert list(inside["prediction"]["probabilities"].values()) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
-    verbs.inspect("several", "word1 warm late word2", html=tmp_path / "a.html", store=trained)
+    api.inspect("several", "word1 warm late word2", html=tmp_path / "a.html", store=trained)
     assert "<h1>late, warm</h1>" in (tmp_path / "a.html").read_text()
-    verbs.inspect("several", "word1 word2", html=tmp_path / "b.html", store=trained)
+    api.inspect("several", "word1 word2", html=tmp_path / "b.html", store=trained)
     assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
 
 
@@ -148,17 +148,17 @@ def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, m
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     single = tmp_path / "single.csv"
     single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
-    verbs.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
+    api.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
     with pytest.raises(InputError, match=r"'warm' \(80 rows\) is no class of run 'single'"):
-        verbs.evaluate("single", data=str(file), store=trained)
+        api.evaluate("single", data=str(file), store=trained)
     with pytest.raises(InputError, match=r"several labels or none \(row \d+: \d\); run 'single' gives each text one"):
-        verbs.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
+        api.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
 
 
 def test_the_map_has_places_but_no_silhouette(trained):
     vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
     assert labels.shape == (len(vectors), 3)
-    made = verbs.project("several", method="pca", store=trained)
+    made = api.project("several", method="pca", store=trained)
     assert made["n"] == 16 and made["quality"]["silhouette_space"] is None
     assert made["quality"]["reason"].startswith("the texts have several labels each")
     assert made["quality"]["neighbours_kept"] > 0
@@ -214,6 +214,6 @@ def test_a_run_and_a_sentence_show_several_labels(trained):
     page, tuned = run._repr_html_(), run.record.results["tuned"]["metrics"]["test"]["f1_macro"]
     assert f"<td>test</td><td>{tuned:.3f}</td>" in page and "F1 macro, tuned" in page
     said = run.sentence("word1 warm late word2")
-    assert said.prediction == verbs.inspect("several", "word1 warm late word2", store=trained)["prediction"]
+    assert said.prediction == api.inspect("several", "word1 warm late word2", store=trained)["prediction"]
     own = said.prediction["labels_tuned"]
     assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)

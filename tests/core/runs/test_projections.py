@@ -12,7 +12,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from core import verbs
+from core import api
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs import errands, projections, queue
@@ -75,15 +75,15 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])
 def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
-    first = verbs.project(evaluated, method="pca", store=store)
+    first = api.project(evaluated, method="pca", store=store)
     here = files(store, evaluated)
     raw = here.path("npy").read_bytes()
     here.path("npy").write_bytes(harm(raw))
     with pytest.raises(RunDamaged, match="npy: cannot be read"):
         projections.read(here)
-    assert verbs.project(evaluated, method="pca", store=store)["computed"]
+    assert api.project(evaluated, method="pca", store=store)["computed"]
     assert here.path("npy").read_bytes() == raw
-    assert verbs.project(evaluated, method="pca", store=store) == {**first, "computed": False}
+    assert api.project(evaluated, method="pca", store=store) == {**first, "computed": False}
 
 
 @pytest.mark.parametrize("harm", ["short", "rows"])

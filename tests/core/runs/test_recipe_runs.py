@@ -5,15 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
-from core.cli.progress import TrainingProgress
+from core.api import training
+from core.api.progress import TrainingProgress
+from core.api.training import train
 from core.data.load import load
 from core.data.table import TRAIN
 from core.recipes import RECIPES
 from core.runs.load import load_run
 from core.runs.seen import read
 from core.runs.sweep import Plan, members
-from core.verbs import training
-from core.verbs.training import train
 
 SMALL = {
     "model.width": 8,

@@ -2,13 +2,13 @@
 
 import pytest
 
+from core.api.training import started
 from core.config import compose, flat
 from core.exceptions import ConfigError, InputError
 from core.runs.load import load_run
 from core.runs.record import CANCEL
 from core.runs.start import with_start
 from core.runs.worker import execute
-from core.verbs.training import started
 
 
 @pytest.fixture

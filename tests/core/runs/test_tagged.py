@@ -8,10 +8,10 @@ from named_words import sentences, write_conll
 from seqeval.metrics import f1_score
 from tiny_backbones import backbone
 
-from core import verbs
+from core import api
+from core.api.objects import Run
 from core.data.conll import read_conll
 from core.exceptions import ConfigError, InputError, SentiscopeError
-from core.handle import Run
 from core.runs.archive import export_file, import_run
 from core.runs.differences import split_differences
 from core.runs.store import RunStore
@@ -39,7 +39,7 @@ def trained(file, tmp_path_factory):
     store = RunStore(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        verbs.train(str(file), "vanilla", SETTINGS, name="names", store=store)
+        api.train(str(file), "vanilla", SETTINGS, name="names", store=store)
     return store
 
 
@@ -57,31 +57,31 @@ def test_the_record_has_span_metrics_with_intervals(trained):
 
 @pytest.mark.slow
 def test_evaluate_gives_what_the_record_has(trained, file):
-    found = verbs.evaluate("names", store=trained)
+    found = api.evaluate("names", store=trained)
     assert found["metrics"] == pytest.approx(trained.read("names").results["metrics"]["test"])
     kept = json.loads((trained.path("names") / "evaluation/test/metrics.json").read_text())
     assert found["outcomes"] == kept["outcomes"] and found["per_type"] == kept["per_type"]
-    whole = verbs.evaluate("names", data=str(file), store=trained)
+    whole = api.evaluate("names", data=str(file), store=trained)
     assert (whole["n"], whole["split"]) == (80, "all")
 
 
 def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_path):
-    (found,) = verbs.predict("names", ["Almo  walked to\tPell ."], store=trained)["predictions"]
+    (found,) = api.predict("names", ["Almo  walked to\tPell ."], store=trained)["predictions"]
     assert found["words"] == ["Almo", "walked", "to", "Pell", "."]
     assert len(found["tags"]) == len(found["probabilities"]) == 5
     (tmp_path / "in.txt").write_text("Almo walked .\n\nPell is long .\n")
-    verbs.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
+    api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
     assert "Almo" in (tmp_path / "out.conll").read_text()
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
 def test_words_beyond_the_longest_text_are_outside_and_counted_as_cut(trained, tmp_path):
-    short, long = verbs.predict("names", ["Almo walked .", "Almo " * 100], store=trained)["predictions"]
+    short, long = api.predict("names", ["Almo walked .", "Almo " * 100], store=trained)["predictions"]
     assert long["probabilities"][-1] is None and long["tags"][-1] == "O"
     assert (short["read"], short["cut"]) == (3, 0)
     assert (long["read"], long["cut"]) == (trained.read("names").max_length, 100 - trained.read("names").max_length)
     (tmp_path / "in.txt").write_text("Almo walked .\n" + "Almo " * 100)
-    written = verbs.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
+    written = api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
     assert (written["rows"], written["cut"]) == (2, 1)
 
 
@@ -93,9 +93,9 @@ def test_training_compares_its_splits_of_tagged_words(trained, file, tmp_path, m
 
 
 def test_lists_and_tables_have_span_f1(trained):
-    (row,) = [row for row in verbs.runs_table(verbs.runs_list(trained)) if row["run"] == "names"]
+    (row,) = [row for row in api.runs_table(api.runs_list(trained)) if row["run"] == "names"]
     assert row["test span F1"] == trained.read("names").results["metrics"]["test"]["span_f1"]
-    (test,) = [row for row in verbs.scores(verbs.summary(trained.read("names"))) if row["split"] == "test"]
+    (test,) = [row for row in api.scores(api.summary(trained.read("names"))) if row["split"] == "test"]
     assert test["span F1"] == row["test span F1"]
     assert "predicted" in Run("names", trained).predictions()
 
@@ -112,16 +112,16 @@ def copied(store):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda store: verbs.inspect("names", "a b", store=store),
-        lambda store: verbs.errors("names", store=store),
-        lambda store: verbs.compare("names", copied(store), store=store),
-        lambda store: verbs.behave("names", store=store),
-        lambda store: verbs.project("names", store=store),
-        lambda store: verbs.layers("names", store=store),
-        lambda store: verbs.agreement("names", store=store),
-        lambda store: verbs.explain("names", "a b", store=store),
-        lambda store: verbs.runs_measure(["names"], store=store),
-        lambda store: verbs.report("names", store=store),
+        lambda store: api.inspect("names", "a b", store=store),
+        lambda store: api.errors("names", store=store),
+        lambda store: api.compare("names", copied(store), store=store),
+        lambda store: api.behave("names", store=store),
+        lambda store: api.project("names", store=store),
+        lambda store: api.layers("names", store=store),
+        lambda store: api.agreement("names", store=store),
+        lambda store: api.explain("names", "a b", store=store),
+        lambda store: api.runs_measure(["names"], store=store),
+        lambda store: api.report("names", store=store),
     ],
     ids=["inspect", "errors", "compare", "behave", "project", "layers", "agreement", "explain", "measure", "report"],
 )
@@ -146,7 +146,7 @@ def test_what_is_about_labels_of_texts_says_so(trained, ask):
 )
 def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model, settings):
     with pytest.raises((ConfigError, SentiscopeError), match=r"tag|each word") as told:
-        verbs.train(str(file), model, {**SETTINGS, **settings} if settings else {}, store=trained, name="not")
+        api.train(str(file), model, {**SETTINGS, **settings} if settings else {}, store=trained, name="not")
     assert all(name in str(told.value) for name in settings)
     trained.remove("not")
 
@@ -156,10 +156,8 @@ def test_portions_learn_what_the_whole_batch_does(file, tmp_path):
     settings = {**SETTINGS, "training.epochs": 1, "model.dropout": 0.0}
     store, losses = RunStore(tmp_path), []
     for portions in (1, 3):
-        verbs.train(
-            str(file), "vanilla", {**settings, "training.portions": portions}, store=store, name=f"in-{portions}"
-        )
-        losses.append(verbs.runs_history(f"in-{portions}", store=store)["loss"].dropna().tolist())
+        api.train(str(file), "vanilla", {**settings, "training.portions": portions}, store=store, name=f"in-{portions}")
+        losses.append(api.runs_history(f"in-{portions}", store=store)["loss"].dropna().tolist())
     assert losses[0] == pytest.approx(losses[1], abs=1e-3)
 
 
@@ -174,7 +172,7 @@ def test_a_run_travels(trained, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["vanilla", "inceptive-16", "ndt-01-n3"])
 def test_a_made_up_task_is_learned(tmp_path, model):
-    found = verbs.train(
+    found = api.train(
         str(write_conll(tmp_path / "names.conll", 400)),
         model,
         {**SETTINGS, "model.width": 32, "training.epochs": 12, "training.patience": 0},
@@ -190,9 +188,9 @@ def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
     settings = {**SETTINGS, "model.backbone": str(folder)}
     settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
     store = RunStore(tmp_path / "runs")
-    verbs.train(str(file), "pretrained", settings, store=store, name="b")
+    api.train(str(file), "pretrained", settings, store=store, name="b")
     assert store.read("b").status == "done"
-    assert verbs.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
+    assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
 
 
 def test_the_made_up_sentences_are_what_the_file_holds(tmp_path):
@@ -211,7 +209,7 @@ def test_a_word_with_a_blank_that_does_not_break_is_one_word_and_an_escape_stays
     text = "\n\n".join("\n".join(f"{word} {tag}" for word, tag in each) for each in rows)
     (tmp_path / "sums.conll").write_text(text, encoding="utf-8")
     store = RunStore(tmp_path / "runs")
-    verbs.train(str(tmp_path / "sums.conll"), "vanilla", SETTINGS, name="sums", store=store)
+    api.train(str(tmp_path / "sums.conll"), "vanilla", SETTINGS, name="sums", store=store)
     table = read_tags(store.path("sums"), "test")
     assert {len(tags) for name in ("label", "predicted") for tags in table[name]} == {5}
-    assert verbs.evaluate("sums", store=store)["metrics"]["span_f1"] > 0.9
+    assert api.evaluate("sums", store=store)["metrics"]["span_f1"] > 0.9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core import verbs
+from core import api
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.config import TextConfig
@@ -63,7 +63,7 @@ def test_a_model_that_was_taught_doubt_answers_unknown_words_with_the_class_prio
     small |= {"data.limit": 2000, "training.epochs": 6, "training.threads": 1}
 
     def distance(share, name):
-        result = verbs.train(settings={**small, "training.nonsense": share}, model="vanilla", name=name, store=store)
+        result = api.train(settings={**small, "training.nonsense": share}, model="vanilla", name=name, store=store)
         assert result["status"] == "done"
         loaded = load_run(store, name)
         said = loaded.predict(["zzz qqq www"]).probabilities[0, 1]

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import SentiscopeError
 from core.runs.store import RunStore
 from core.text.config import TextConfig
@@ -71,7 +71,7 @@ def test_the_rows_of_two_texts_are_refused(tmp_path):
     settings = {"data.text": "first", "data.pair": "second", "training.joined": 0.1}
     store = RunStore(tmp_path / "runs")
     try:
-        result = verbs.train(str(file), "vanilla", settings, epochs=1, store=store)
+        result = api.train(str(file), "vanilla", settings, epochs=1, store=store)
     except SentiscopeError as error:
         told = str(error)
     else:

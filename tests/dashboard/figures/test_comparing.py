@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from answering import answering, right_where, texts
 
-from core import verbs
+from core import api
 from core.evaluation.comparison import better
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
@@ -190,7 +190,7 @@ def test_a_pair_that_there_is_not_is_refused(source):
 @pytest.mark.slow
 def test_runs_against_others_are_exported_with_their_numbers(store, tmp_path):
     names = ["compare-models", "compare-pairs", "compare-matrix", "compare-where", "compare-roc"]
-    made = verbs.figures("good", tmp_path, against=["poor", "fair"], only=names, csv=True, store=store)
+    made = api.figures("good", tmp_path, against=["poor", "fair"], only=names, csv=True, store=store)
     assert {"compare-pairs.csv", "compare-where.csv", "compare-models.html"} <= {
         each["file"].rpartition("/")[2] for each in made["files"]
     }
@@ -205,7 +205,7 @@ def test_a_map_needs_a_sentence(source):
 
 @pytest.mark.slow
 def test_all_figures_of_two_runs_are_written_and_those_of_a_third_are_left_out(store, tmp_path):
-    result = verbs.figures("good", tmp_path, against=["fair"], store=store)
+    result = api.figures("good", tmp_path, against=["fair"], store=store)
     names = {each["name"] for each in result["files"]}
     assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names
     assert "sentence is needed" in result["left_out"]["compare-map-a"]

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import Edits
 from core.numbers import signed
@@ -58,7 +58,7 @@ def test_the_difference_of_pushes_is_that_of_explain(trained):
     now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
     table = contrast_table(contrast_readings(now, other))
     assert table["word"].tolist()[0] == "good" and pd.isna(table["word"][1]) and table["other word"][1] == "dull"
-    mine = verbs.explain("finished", "good film", target="positive", store=RunStore(trained))["words"]
+    mine = api.explain("finished", "good film", target="positive", store=RunStore(trained))["words"]
     assert table["push"].tolist()[0] == pytest.approx(mine[0]["push"])
     assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
     assert pd.isna(table["difference"][1])
@@ -76,11 +76,11 @@ def test_without_a_word_there_is_no_difference_of_pushes(trained):
 def test_the_figure_is_of_two_runs_that_read_one_text(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["difference"], "csv": True, "store": store}
-    _, table = verbs.figures("finished", tmp_path, against=["baseline"], text="good dull film", **given)["files"]
+    _, table = api.figures("finished", tmp_path, against=["baseline"], text="good dull film", **given)["files"]
     rows = pd.read_csv(table["file"])
     for run, column in (("finished", "push"), ("baseline", "other push")):
-        words = verbs.explain(run, "good dull film", target="positive", store=store)["words"]
+        words = api.explain(run, "good dull film", target="positive", store=store)["words"]
         assert rows[column].tolist() == pytest.approx([word["push"] for word in words], abs=1e-6)
     for wrong, why in (({"text": "good"}, "--against"), ({"against": ["baseline"]}, "--text")):
         with pytest.raises(InputError, match=why):
-            verbs.figures("finished", tmp_path, **wrong, **given)
+            api.figures("finished", tmp_path, **wrong, **given)

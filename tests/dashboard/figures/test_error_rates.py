@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
-from core import verbs
+from core import api
 from core.failures.tags import CONSEQUENCES
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
@@ -73,7 +73,7 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
 def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
     known, store = known_of(tmp_path)
     page = gathered_table(gathered(analyse(known, "wrong", store))).set_index("rule")
-    told = verbs.errors("one", tags=True, store=store)
+    told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
     assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
     for rule, row in page.iterrows():

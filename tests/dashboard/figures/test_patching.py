@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError
 from core.interpret.patch import Patch, Patches
 from core.runs.store import RunStore
@@ -52,10 +52,10 @@ def test_the_table_counts_from_one():
 def test_a_second_sentence_is_an_option_of_the_figure(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["patching"], "text": "good film", "store": store}
-    written = verbs.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]
+    written = api.figures("finished", tmp_path, options={"donor": "bad film"}, csv=True, **given)["files"]
     assert len(written) == 2  # and its numbers
     assert "good ← bad" in (tmp_path / "patching.html").read_text()
     with pytest.raises(InputError, match="a second sentence of as many tokens is needed: --with donor=TEXT"):
-        verbs.figures("finished", tmp_path, **given)
+        api.figures("finished", tmp_path, **given)
     with pytest.raises(InputError, match="differ in their number of tokens"):
-        verbs.figures("finished", tmp_path, options={"donor": "bad"}, **given)
+        api.figures("finished", tmp_path, options={"donor": "bad"}, **given)

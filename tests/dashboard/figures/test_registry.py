@@ -8,7 +8,7 @@ import pages
 import pandas as pd
 import pytest
 
-from core import verbs
+from core import api
 from core.exceptions import InputError
 from core.runs.store import RunStore
 from dashboard.figures import heads, registry
@@ -38,7 +38,7 @@ def test_a_declared_figure_stands_at_the_end_of_its_page(declared, app, runs):
 
 @pytest.mark.slow
 def test_a_declared_figure_is_exported(declared, trained, tmp_path):
-    result = verbs.figures("finished", tmp_path, only=["new"], store=RunStore(trained))
+    result = api.figures("finished", tmp_path, only=["new"], store=RunStore(trained))
     assert [each["title"] for each in result["files"]] == ["A new figure"]
 
 
@@ -46,17 +46,17 @@ def test_a_declared_figure_is_exported(declared, trained, tmp_path):
 @pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts", "steps"])
 def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
     store = RunStore(trained)
-    (written, *numbers) = verbs.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]
+    (written, *numbers) = api.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]
     page = (tmp_path / f"{name}.html").read_text()
     assert f"<title>{written['title']}" in page and "plotly" not in page
     assert len(numbers) == (name != "head-view")
-    shown = verbs.figure("finished", name, text="good", store=store)
+    shown = api.figure("finished", name, text="good", store=store)
     assert written["title"] in shown._repr_html_()
 
 
 def test_the_parts_of_a_run_add_up_to_its_parameters(trained, tmp_path):
     store = RunStore(trained)
-    verbs.figures("finished", tmp_path, only=["parts"], csv=True, store=store)
+    api.figures("finished", tmp_path, only=["parts"], csv=True, store=store)
     whole = pd.read_csv(tmp_path / "parts.csv").query("term.isna()")
     assert (whole["parameters"] * whole["copies"]).sum() == store.read("finished").parameters
 
@@ -65,10 +65,10 @@ def test_the_parts_of_a_run_add_up_to_its_parameters(trained, tmp_path):
 def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
     monkeypatch.setattr(heads, "WINDOW", 4)
     text, store = " ".join(["good"] * 6), RunStore(trained)
-    shown = verbs.figure("finished", "head-view", text=text, options={"from": 3}, store=store)
+    shown = api.figure("finished", "head-view", text=text, options={"from": 3}, store=store)
     assert len(shown.data["tokens"]) == 4 and "Tokens 3 to 6 of 6" in shown.data["label"]
     with pytest.raises(InputError, match="from=4: a number from 1 to 3"):
-        verbs.figure("finished", "head-view", text=text, options={"from": 4}, store=store)
+        api.figure("finished", "head-view", text=text, options={"from": 4}, store=store)
 
 
 def test_every_figure_stands_on_a_page_and_says_how_it_is_read():

@@ -10,10 +10,11 @@ import pytest
 from pages import words
 from tiny_backbones import backbone, word_pieces
 
-from core import verbs
+from core import api
 from core.config import parse_settings
 from core.failures.counter_examples import keep_example
 from core.models.presets import PRESETS
+from core.runs.configuration import configure
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.data import data
@@ -86,7 +87,7 @@ def test_the_command_makes_the_same_settings(opened, table):
     assert given[:2] == ["sentiscope", "train"]
     options = dict(part.removeprefix("--").split("=", 1) for part in given[2:] if not part.startswith("--set="))
     settings = parse_settings(part.removeprefix("--set=") for part in given[2:] if part.startswith("--set="))
-    config = verbs.configure(options["data"], options["model"], settings)
+    config = configure(options["data"], options["model"], settings)
     assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2)
     assert config.data.name == str(table)
 
@@ -159,7 +160,7 @@ def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened,
     for split in ("0.8/0.1/0.1", "0.2/0.4/0.4"):
         app = choose(app, data__seed="1", data__split=split)
         given = {"training.start": "finished", "data.seed": 1, "data.split": split}
-        checked = verbs.data_check(str(table), given, store=RunStore(runs))
+        checked = api.data_check(str(table), given, store=RunStore(runs))
         notes = [note for note in checked.get("notes", ()) if note.startswith("lineage: ")] or [checked["problem"]]
         assert all(note[1:] in words(app) for note in notes)
         for each in told:

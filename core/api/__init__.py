@@ -1,0 +1,105 @@
+"""The verbs of Sentiscope: everything that a person can ask for, as functions that return plain data.
+
+Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
+a run, it is a method of `Run` (`core.api.objects`). `print_VERB` beside it prints its result for a terminal.
+
+Wrong input raises InputError with a sentence that says what there is; exit code 2. A file that is damaged raises
+RunDamaged, what a run or this machine does not have NotAvailable; exit code 1. Heavy imports wait inside each verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+VERBS: dict[str, str] = {
+    "sweep": "sweeps:sweep",
+    "train": "training:train",
+    "pretrain": "training:pretrain",
+    "evaluate": "evaluation:evaluate",
+    "compare": "comparison:compare",
+    "behave": "behaviour:behave",
+    "errors": "error_analysis:errors",
+    "slices": "error_analysis:slices",
+    "shift": "error_analysis:shift",
+    "predict": "prediction:predict",
+    "inspect": "inspection:inspect",
+    "explain": "attribution:explain",
+    "patch": "ablation:patch",
+    "steps": "inspection:steps",
+    "agreement": "faithfulness:agreement",
+    "believe": "faithfulness:believe",
+    "flip": "counterfactual:flip",
+    "distance": "counterfactual:distance",
+    "project": "embeddings:project",
+    "groups": "embeddings:groups",
+    "layers": "embeddings:layers",
+    "neighbours": "embeddings:neighbours",
+    "figures": "drawing:figures",
+    "report": "drawing:report",
+    "presets": "models:presets",
+    "dashboard": "machine:dashboard",
+    "doctor": "machine:doctor",
+    "backbones list": "models:backbones_list",
+    "backbones check": "models:backbones_check",
+    "codes list": "codes:codes_list",
+    "codes add": "codes:codes_add",
+    "codes edit": "codes:codes_edit",
+    "codes rm": "codes:codes_remove",
+    "codes code": "codes:codes_code",
+    "codes note": "codes:codes_note",
+    "codes merge": "codes:codes_merge",
+    "codes split": "codes:codes_split",
+    "codes draw": "codes:codes_draw",
+    "codes rates": "codes:codes_rates",
+    "codes kappa": "codes:codes_kappa",
+    "codes export": "codes:codes_export",
+    "codes import": "codes:codes_import",
+    "codes undo": "codes:codes_undo",
+    "counter-examples list": "counter_examples:counter_examples_list",
+    "counter-examples keep": "counter_examples:counter_examples_keep",
+    "counter-examples rm": "counter_examples:counter_examples_remove",
+    "counter-examples export": "counter_examples:counter_examples_export",
+    "data list": "data:data_list",
+    "data card": "data:data_card",
+    "data check": "data:data_check",
+    "runs list": "runs:runs_list",
+    "runs show": "runs:runs_show",
+    "runs measure": "runs:runs_measure",
+    "runs cancel": "runs:runs_cancel",
+    "runs export": "runs:runs_export",
+    "runs import": "runs:runs_import",
+    "runs rm": "runs:runs_remove",
+    "sweeps list": "sweeps:sweeps_list",
+    "sweeps show": "sweeps:sweeps_show",
+    "sweeps cancel": "sweeps:sweeps_cancel",
+    "sweeps rm": "sweeps:sweeps_remove",
+}
+"""Command → module of this room and function."""
+PYTHON = {
+    "ablation": ("lambdas", "parts"),
+    "attribution": ("methods",),
+    "drawing": ("figure",),
+    "inspection": ("sentence",),
+    "models": ("presets_show",),
+    "runs": ("runs_history", "runs_predictions", "runs_table"),
+    "training": ("resume", "scores", "started", "summary"),
+}
+"""Module → what is for Python alone: arrays, frames, figures, and parts of other verbs."""
+
+
+def load(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:
+    """Return the verb of a command and what prints its result; None: nothing of its own."""
+    place, _, name = VERBS[command].partition(":")
+    module = import_module(f"core.api.{place}")
+    return getattr(module, name), getattr(module, f"print_{name}", None)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a verb when it is first asked for."""
+    places = {function: module for module, _, function in (each.partition(":") for each in VERBS.values())}
+    places |= {function: module for module, functions in PYTHON.items() for function in functions}
+    if name not in places:
+        raise AttributeError(f"module 'core.api' has no attribute {name!r}")
+    return getattr(import_module(f"core.api.{places[name]}"), name)

@@ -1,0 +1,194 @@
+"""What the parts of a model do to the answer of a text: silenced, moved, replaced by those of another text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.api.inspection import open_text, present
+from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
+from core.api.printing import say, say_edit, tabulate
+from core.cells import decimals
+from core.numbers import signed
+from core.runs.text_predictions import answer, answer_line
+
+if TYPE_CHECKING:
+    from core.interpret.edits import Edits
+    from core.runs.load import LoadedRun
+
+
+BAR = 24
+"""Signs of the largest push."""
+
+
+def parts(
+    run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
+) -> dict[str, Any]:
+    """Compute what silencing each part of a model does to the log-odds of a class, one at a time.
+
+    Returns:
+        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all its heads,
+        `head`, `component` of all heads, `map`: one component of one head, `gate` of a token, `lexical`), `layer`, and
+        `head`, `component`, `token` where it has them, counted from 0; `zero` and `mean`: log-odds with the part minus
+        log-odds where it is 0, or at every token its mean over the tokens; `note`.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    found = loaded.parts(text, target, change, unmixed=edits.unmixed)
+    return {
+        **describe_target(run, text, edits, loaded, found),
+        "tokens": list(found.tokens),
+        "parts": list(map(present, found.parts)),
+        "note": found.note,
+    }
+
+
+def lambdas(
+    run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
+) -> dict[str, Any]:
+    """Compute what each λ does to the log-odds of a class, along the values that it may be moved to.
+
+    Returns:
+        `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
+        `component` from 1, `learned`, `start` (before training; left out where the run does not know it), and along
+        `values`, which hold these and 0, `log_odds` and `probabilities` of the target when all heads and tokens have
+        that λ and all else is as trained or as edited; last, without a place, a factor on every λ from 0 to 2; `note`.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    found = loaded.lambdas(text, target, change, unmixed=edits.unmixed)
+    curves = map(present, found.curves)
+    return {
+        **describe_target(run, text, edits, loaded, found),
+        "curves": [{key: value for key, value in each.items() if key != "now"} for each in curves],
+        "note": found.note,
+    }
+
+
+def patch(
+    run: RunName,
+    text: AnyText,
+    donor: str,
+    *,
+    target: Target = "",
+    edit: Edit = "",
+    intervene: Change = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Replace the inside of one text by that of another, place by place: what the answer becomes.
+
+    Args:
+        donor: Another text of as many tokens, as the model reads them.
+
+    Returns:
+        `run`, `text`, `edit`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`,
+        `tokens`, `donor_tokens`; `patches`: `kind` (`layer`: its output at every token, `token`: at one, `head`: the
+        head's output at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the values of the
+        donor there, and `moved`, less those of the text by itself; `note`.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
+    return {
+        "run": run,
+        "text": text,
+        "edit": edits.encode(),
+        "donor": donor,
+        "target": found.target,
+        "prediction": answer(loaded.record, found.probabilities),
+        "donor_prediction": answer(loaded.record, found.donor_probabilities),
+        "log_odds": found.log_odds,
+        "donor_log_odds": found.donor_log_odds,
+        "tokens": list(found.tokens),
+        "donor_tokens": list(found.donor_tokens),
+        "patches": list(map(present, found.patches)),
+        "note": found.note,
+    }
+
+
+def describe_target(run: str, text: str, edits: Edits, loaded: LoadedRun, found: Any) -> dict[str, Any]:
+    """Return what every explanation begins with: the run, the text, the class and what the model answers."""
+    said = {"target": found.target, "prediction": answer(loaded.record, found.probabilities)}
+    return {"run": run, "text": text, "edit": edits.encode(), **said, "log_odds": found.log_odds}
+
+
+def print_log_odds(result: dict[str, Any]) -> None:
+    """Print the answer, and what to know before it."""
+    say_edit(result)
+    if result["note"]:
+        say(result["note"])
+    say(f"{answer_line(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
+
+
+def draw_bars(pushes: list[float]) -> list[str]:
+    """Draw plus and minus signs, `BAR` of them for the largest."""
+    largest = max(map(abs, pushes), default=0.0) or 1.0
+    return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
+
+
+def print_parts(result: dict[str, Any]) -> None:
+    """Print what silencing each part does."""
+    print_log_odds(result)
+    bars = draw_bars([each["zero"] for each in result["parts"]])
+    rows = [
+        {
+            "part": _name_part(each, result["tokens"]),
+            "zero": signed(each["zero"], 3),
+            "mean": signed(each["mean"], 3),
+            "": bar,
+        }
+        for each, bar in zip(result["parts"], bars, strict=True)
+    ]
+    tabulate(rows, ("part", "zero", "mean", ""))
+
+
+def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
+    """Name a part, counted as on the pages: components from 0, all else from 1."""
+    layer, head = f"layer {part['layer'] + 1}", f"head {part.get('head', 0) + 1}"
+    return {
+        "layer": f"{layer} all heads",
+        "head": f"{layer} {head}",
+        "component": f"{layer} A{part.get('component')}",
+        "map": f"{layer} {head} A{part.get('component')}",
+        "gate": f"{layer} gate of {tokens[part.get('token', 0)] if tokens else ''}",
+        "lexical": f"{layer} lexical term",
+    }[part["kind"]]
+
+
+def print_lambdas(result: dict[str, Any]) -> None:
+    """Print a row for each curve: the probability at its named values, and its range along the whole curve."""
+    print_log_odds(result)
+    rows = []
+    for curve in result["curves"]:
+        values, chances = curve["values"], curve["probabilities"]
+        row = {"λ": f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"}
+        at = {name: curve.get(name) for name in ("start", "learned")}
+        row |= {
+            name: "" if value is None else f"{value:.3f}: {decimals(chances[values.index(value)])}"
+            for name, value in at.items()
+        }
+        row |= {"zero": decimals(chances[values.index(0.0)])}
+        rows.append(row | {"all along": f"{min(chances):.3f} to {max(chances):.3f}"})
+    say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")
+    tabulate(rows, ("λ", "zero", "start", "learned", "all along"))
+
+
+def print_patch(result: dict[str, Any]) -> None:
+    """Print how far each place of the donor moves the log-odds."""
+    print_log_odds(result)
+    donor = answer_line(result["donor_prediction"])
+    say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")
+    moved = {(each["layer"], each.get("token"), each.get("head")): each["moved"] for each in result["patches"]}
+    layers = sorted({layer for layer, _, _ in moved})
+    names = [f"layer {layer + 1}" for layer in layers]
+    heads = sorted({head for _, _, head in moved if head is not None})
+    tokens = sorted({token for _, token, _ in moved if token is not None})
+    pairs = list(zip(result["tokens"], result["donor_tokens"], strict=True))
+    places: list[tuple[str, int | None, int | None]] = [("everything", None, None)]
+    places += [(a if a == b else f"{a} ← {b}", at, None) for at, (a, b) in enumerate(pairs) if at in tokens]
+    places += [(f"head {head + 1}", None, head) for head in heads]
+    rows = [
+        {
+            "from the donor": name,
+            **{title: signed(moved[layer, *at], 3) for title, layer in zip(names, layers, strict=True)},
+        }
+        for name, *at in places
+    ]
+    say("what the log-odds move by")
+    tabulate(rows, ("from the donor", *names), "from the donor")

@@ -1,0 +1,211 @@
+"""What the words of a text do to its answer, by every method."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.api import ablation
+from core.api.ablation import describe_target, draw_bars, print_lambdas, print_log_odds, print_parts
+from core.api.inspection import open_text, present
+from core.api.options import Change, Edit, OnProgress, PairText, RunName, Store, Target, Typed
+from core.api.printing import say, tabulate
+from core.cells import decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.numbers import count, signed
+
+if TYPE_CHECKING:
+    from core.interpret.explain import Explanation, Word
+    from core.interpret.rank_test import RankTest
+
+
+def explain(  # noqa: PLR0913 - each is an option that a person types by name
+    run: RunName,
+    text: PairText,
+    *,
+    method: str = "",
+    target: Target = "",
+    parts: bool = False,
+    lambdas: bool = False,
+    side_by_side: Annotated[bool, Typed(name="--methods")] = False,
+    edit: Edit = "",
+    intervene: Change = None,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Compute what each word of a text, each part of the model or each λ does to the log-odds of a class.
+
+    Args:
+        method: deletion (default: log-odds with the word minus without it), shapley, gradient, integrated,
+            attention (how much it is read in the last layer) or collapse (in the first).
+        parts: Layers, heads, components, gates and lexical terms in place of words.
+        lambdas: Each λ from end to end, and a factor on all, in place of words.
+        side_by_side: Every method side by side, and how far each two agree.
+
+    Returns:
+        `run`, `text`, `edit`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the
+        text as typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
+        `shapley`): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with `deletion` and
+        `attention`, None where there is none; `verdicts`: by the same names what a permutation test finds (`p`,
+        two-sided; `verdict`: agree, disagree or inconclusive; both None below eight words; `sentence`); `note`. Or what
+        `parts`, `lambdas` or `methods` return. Log-odds are log p - log of the sum of the others, of several labels
+        log p - log(1 - p).
+    """
+    asked = {"parts": parts, "lambdas": lambdas, "methods": side_by_side}
+    others = [name for name, given in asked.items() if given]
+    if len(others) > 1:
+        raise InputError(f"{' and '.join(f'--{name}' for name in others)}: one of them")
+    if method and others:
+        raise InputError(f"--method: leave it out, or leave --{others[0]} out")
+    about: dict[str, Any] = {"target": target, "edit": edit, "intervene": intervene, "store": store}
+    if side_by_side:
+        return methods(run, text, on_progress=on_progress, **about)
+    if others:
+        return (ablation.parts if parts else ablation.lambdas)(run, text, **about)
+    method = method or "deletion"
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    found = loaded.explain(text, method, target, change, unmixed=edits.unmixed)
+    known = describe_target(run, text, edits, loaded, found)
+    return {
+        **{name: known.pop(name) for name in ("run", "text", "edit")},
+        "method": method,
+        **known,
+        "words": list(map(present, found.words)),
+        "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
+        "agreement": found.agreement,
+        "verdicts": {name: _tested(test, name, method) for name, test in found.tests.items()},
+        "note": found.note,
+    }
+
+
+def methods(
+    run: RunName,
+    text: PairText,
+    *,
+    target: Target = "",
+    edit: Edit = "",
+    intervene: Change = None,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Compute what each word of a text does to the log-odds of a class by every method, and how far each two agree.
+
+    Returns:
+        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as
+        typed) and `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard
+        `errors`; `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's
+        `rho` of each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all
+        alike), with `p`, `verdict` and `sentence` as in `explain`; `most_read` and `most_needed`: the word that
+        receives most attention in the last layer, and the one whose deletion moves the log-odds most, None of fewer
+        than two words or without attention; `note`.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+
+    def tell(method: str, share: float | None) -> None:
+        if on_progress is not None and method:
+            on_progress(method, share)
+
+    *_, found = loaded.watched(tell).side_by_side(text, target, change, unmixed=edits.unmixed)
+    by, first = found.by, found.by["deletion"]
+    return {
+        **describe_target(run, text, edits, loaded, first),
+        "words": [
+            {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
+            for place, word in enumerate(first.words)
+        ],
+        "methods": {name: _checked(each) for name, each in by.items()},
+        "left_out": found.left_out,
+        "agreement": [
+            {"first": a, "second": b, "rho": test.rho, **_tested(test, a, b)} for (a, b), test in found.tests.items()
+        ],
+        "most_read": found.most and _place(first.words[found.most.read]),
+        "most_needed": found.most and _place(first.words[found.most.needed]),
+        "note": found.note,
+    }
+
+
+def _tested(test: RankTest, first: str, second: str) -> dict[str, Any]:
+    """Return the p-value and verdict of two methods, and both in a sentence."""
+    return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
+
+
+def _place(word: Word) -> dict[str, Any]:
+    return {"word": word.word, "start": word.start, "end": word.end}
+
+
+def _checked(found: Explanation) -> dict[str, Any]:
+    """Return what is known of the errors of a method."""
+    complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
+    return {
+        "completeness": None if complete is None else dataclasses.asdict(complete),
+        **({"errors": errors} if errors else {}),
+    }
+
+
+def print_explain(result: dict[str, Any]) -> None:
+    """Print what words, parts or λ do."""
+    if "methods" in result:
+        _print_methods(result)
+    elif "parts" in result:
+        print_parts(result)
+    elif "curves" in result:
+        print_lambdas(result)
+    else:
+        _print_pushes(result)
+
+
+def _print_pushes(result: dict[str, Any]) -> None:
+    print_log_odds(result)
+    words = result["words"]
+    bars = draw_bars([each["push"] for each in words])
+    rows = [
+        {"word": each["word"], "push": signed(each["push"], 3), "±": decimals(each.get("error")), "": bar}
+        for each, bar in zip(words, bars, strict=True)
+    ]
+    if words:
+        tabulate(rows, ("word", "push", *(["±"] if "error" in words[0] else []), ""))
+    if whole := result["completeness"]:
+        say(f"pushes add up from {_complete(whole)}")
+    for each in result["verdicts"].values():
+        say(each["sentence"])
+
+
+def _complete(whole: dict[str, Any]) -> str:
+    said = f"{signed(whole['at_reference'])} of {whole['reference']}"
+    return f"{said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps"
+
+
+def _print_methods(result: dict[str, Any]) -> None:
+    print_log_odds(result)
+    names, words = list(result["methods"]), result["words"]
+    rows = [
+        {"word": each["word"], **{name: _number(name, push) for name, push in each["pushes"].items()}} for each in words
+    ]
+    tabulate(rows, ("word", *names))
+    for name, checked in result["methods"].items():
+        if whole := checked["completeness"]:
+            say(f"{name}: pushes add up from {_complete(whole)}")
+    for name, reason in result["left_out"].items():
+        say(f"without {name}: {reason}")
+    say(f"agreement of ranks, ρ ({plural(len(words), 'word')})")
+    rho = {frozenset((each["first"], each["second"])): each["rho"] for each in result["agreement"]}
+    matrix = [
+        {"": a, **{b: "" if a == b else _rho(rho[frozenset((a, b))]) for b in names}} for a in names if len(names) > 1
+    ]
+    tabulate(matrix, ("", *names))
+    if result["most_read"]:
+        read, needed = (result[which]["word"] for which in ("most_read", "most_needed"))
+        say(f"most read “{read}”, most needed “{needed}”")
+    for each in result["agreement"]:
+        if {each["first"], each["second"]} == {"deletion", "attention"}:
+            say(each["sentence"])
+
+
+def _number(method: str, push: float) -> str:
+    """Format a push with its sign; how much a word is read has none."""
+    return decimals(push) if method in ("attention", "collapse") else signed(push, 3)
+
+
+def _rho(rho: float | None) -> str:
+    return "–" if rho is None else signed(rho).lstrip("+")

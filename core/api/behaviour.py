@@ -1,0 +1,97 @@
+"""Ask runs what everybody expects of them, one capability at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from core.api.options import AnyRun, Store, Typed, names_of, renaming, store_of
+from core.api.printing import say, tabulate
+from core.data.findings import plural
+
+
+def behave(
+    run: Annotated[AnyRun, Typed(metavar="RUN")],
+    *others: AnyRun,
+    suite: str | Path = "",
+    rename: Annotated[
+        Mapping[str, str] | None,
+        renaming(
+            "write CLASS=POLARITY, a class of a run and negative, neutral, positive or none", metavar="CLASS=POLARITY"
+        ),
+    ] = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure how often runs fail what everybody expects, by capability.
+
+    The answers of a run are kept in the cache of the machine, so that the same model is asked the same but once.
+
+    Args:
+        run: Finished runs with one label per text.
+        others: Runs that are compared with it.
+        suite: Tests in YAML or as a table; default: those that come with Sentiscope.
+        rename: A class of the runs has this polarity.
+
+    Returns:
+        `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
+        `runs`: of each `run`, `polarities` (by class), `agreement` (of failures within a template,
+        `core.behaviour.rates`) and its rate over all cases.
+        `capabilities`: `capability`, `must` (what is asked of the answer), `rates` by run, and `tests`: `test`, `kind`,
+        `must`, `about`, `tolerance`, `cases`, `rates` by run, and by run `failing`: the `texts` of a case, what was
+        `expected`, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
+        A rate: `n` cases, of which `failed`; `rate` and its 95 % `interval` (None where nothing was asked); `verdict`
+        (`passes` below 0.3, `fails` above, else `open`, by the whole interval); `not_asked`, cases that need a class
+        which the run has not; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
+        `differences`: of each `capability` and pair of runs, `first`'s failure rate minus `second`'s as `difference`,
+        `p`, `p_holm` (Holm over all of these), `interval` (at the level of its Holm step) and whether they `differ`:
+        `p_holm` is below 0.05, exactly where the interval leaves out 0.
+    """
+    from core.behaviour.answers import judged
+    from core.behaviour.polarity import refuse_strange
+    from core.behaviour.read import read_suite
+    from core.behaviour.report import report
+
+    store, names = store_of((run, *others), store), list(dict.fromkeys(names_of((run, *others))))
+    chosen = read_suite(str(suite))
+    refuse_strange(rename or {}, [name for each in names for name in store.read(each).classes])
+    found = report([judged(store, each, chosen, rename) for each in names])
+    return {**found, "suite": {"file": str(suite), **found["suite"]}}
+
+
+def print_behave(result: dict[str, Any]) -> None:
+    """Print the failure rate of each capability, and on which the runs differ."""
+    suite, names = result["suite"], [each["run"] for each in result["runs"]]
+    of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
+    said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"
+    say(f"{suite['name']}: {said}. Failure rate and 95 % interval:")
+    rows = [
+        {
+            "capability": each["capability"],
+            "the answer": " · ".join(each["must"]),
+            **{name: _cell(each["rates"][name]) for name in names},
+        }
+        for each in result["capabilities"]
+    ]
+    rows.append({"capability": "all", **{each["run"]: _cell(each) for each in result["runs"]}})
+    tabulate(rows, ("capability", "the answer", *names))
+    for first, second, where in _differing(result["differences"]):
+        say(f"{first} and {second} differ on {where}.")
+    say("--json has every test and every failing sentence.")
+
+
+def _cell(rate: dict[str, Any]) -> str:
+    if rate["rate"] is None:
+        return "not asked"
+    low, high = rate["interval"]
+    return f"{rate['rate']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _differing(differences: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return for each pair of runs the capabilities on which they differ."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in differences:
+        own = found.setdefault((each["first"], each["second"]), [])
+        if each["differ"]:
+            own.append(each["capability"])
+    return [(*pair, ", ".join(where) or "nothing beyond chance") for pair, where in found.items()]

@@ -1,0 +1,472 @@
+"""Codes: what people note about the sentences that a run gets wrong; drawn samples, rates, agreement, files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from core.api.options import Author, Clauses, File, RunName, Split, Store, Typed, Whose, listed
+from core.api.printing import printer, say, tabulate
+from core.atomic import write_named
+from core.cells import decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.failures.names import has_name, known_as
+from core.numbers import count
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from core.failures.coded import Code as CodebookEntry
+    from core.failures.coded import Coded as CodedRows
+    from core.failures.codes import Codes as CodesOfData
+    from core.failures.draws import Draw
+    from core.failures.table import Table
+
+
+Code = Annotated[str, Typed("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
+NewCode = Annotated[str, Typed(metavar="CODE")]
+Codes = Annotated[Sequence[str] | str, Typed("Of the codebook.", metavar="CODE…", kind=list[str])]
+Keys = Annotated[Sequence[str], Typed("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
+Key = Annotated[str, Typed("A row, as `errors` names it.", metavar="KEY")]
+Into = Annotated[str, Typed("The code that they get, new or of the codebook.", place=False)]
+Definition = Annotated[str | None, Typed("When it is given.")]
+Example = Annotated[str | None, Typed("A sentence that has it.")]
+Place = Annotated[int | None, Typed("Its digit on the page; 0: none.", metavar="1-9")]
+Coder = Annotated[str, Typed(metavar="AUTHOR")]
+CSV = Annotated[Path | str, Typed("CSV.", metavar="FILE")]
+HISTORY = 5
+
+
+class Selected(NamedTuple):
+    """Selected rows of a run, and their codes."""
+
+    codes: CodesOfData
+    coded: CodedRows
+    table: Table
+    rows: np.ndarray
+    said: str
+    by_codes: bool
+    """Whether they were selected by their codes."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The stable keys of the rows."""
+        found: list[str] = self.table.frame["key"][self.rows].tolist()
+        return found
+
+
+def _codes_of(run: str, store: RunStore | None) -> CodesOfData:
+    """Return the codes of the data set of a run."""
+    from core.failures.codes import Codes, data_of
+
+    store = store or RunStore()
+    return Codes(store.folder, data_of(store.read(run)))
+
+
+def _select(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> Selected:
+    """Return the rows of a split that clauses select; without any, what is wrong."""
+    from core.failures.report import said
+    from core.failures.rules import of_readers
+    from core.failures.selection import Selection, chosen_rows
+    from core.failures.table import read_table
+    from core.failures.tags import Tagged
+
+    store = store or RunStore()
+    table, codes = read_table(store, run, split), _codes_of(run, store)
+    coded = codes.coded(author)
+    asked = Selection(tuple(listed(where)) or ("wrong",), split)
+    clauses, rows = chosen_rows(asked, table, Tagged(store, table), store)
+    by_codes = any(of_readers(rule) for rule in asked.rules)
+    return Selected(codes, coded, table, rows, said(table, clauses, rows), by_codes)
+
+
+def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
+    """Return the same keys; raises InputError where no row of the split has one of them."""
+    known = set(found.table.frame["key"])
+    if strange := [key for key in keys if key not in known]:
+        raise InputError(
+            f"key {strange[0]!r:.40}: no sentence of {found.table.record.run}, {found.table.split} has it; "
+            "`sentiscope errors` shows keys"
+        )
+    return list(keys)
+
+
+def _describe(found: Selected) -> dict[str, Any]:
+    """Return what a selection is, as every verb reports it."""
+    run, split = found.table.record.run, found.table.split
+    return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
+
+
+def _describe_draw(draw: Draw) -> dict[str, Any]:
+    """Return a draw without its keys."""
+    sizes = {"n": len(draw.keys), "of": len(draw.population)}
+    return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
+
+
+def codes_list(
+    run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
+) -> dict[str, Any]:
+    """List the codebook, who has coded how much, draws and the last changes.
+
+    Codes belong to the sentences of a data set, so that every run on them has the same (`core.failures.codes`).
+
+    Returns:
+        `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
+        `place` (the digit on the page), `definition`, `example` and `n` selected rows that have it; `authors`: each
+        `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
+        `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
+    """
+    from core.failures.draws import draws
+
+    found = _select(run, split, where, store, author)
+    keys, everybody = found.keys, found.codes.coded()
+    authors = sorted({*everybody.authors, *(name for each in everybody.notes.values() for name in each)})
+    return {
+        **_describe(found),
+        "codes": [{**_entry(code), "n": int(found.coded.rows(keys, code.name).sum())} for code in found.coded.book],
+        "authors": [
+            {
+                "author": name,
+                "coded": sum(name in everybody.given.get(key, {}) for key in keys),
+                "notes": sum(name in everybody.notes.get(key, {}) for key in keys),
+            }
+            for name in authors
+        ],
+        "draws": [_describe_draw(each) for each in draws(found.codes)],
+        "history": [
+            {name: row[name] for name in ("author", "time", "said", "undone")}
+            for row in found.codes.ledger.history(found.codes.data)
+        ],
+    }
+
+
+def codes_add(
+    run: RunName,
+    code: NewCode,
+    *,
+    definition: Definition = "",
+    example: Example = "",
+    place: Place = None,
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Add a code: one line without a semicolon; its digit is the first that is free."""
+    return _entry(_codes_of(run, store).add(code, definition or "", example or "", place, author))
+
+
+def codes_edit(
+    run: RunName,
+    code: Code,
+    *,
+    to: Annotated[str, Typed(name="--name")] = "",
+    definition: Definition = None,
+    example: Example = None,
+    place: Place = None,
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Change the name, definition, example or digit of a code; the rows that have it keep it.
+
+    Args:
+        to: Another name.
+    """
+    given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
+    return _entry(_codes_of(run, store).edit(code, **given))
+
+
+def codes_remove(run: RunName, code: Code, *, author: Author = "", store: Store = None) -> dict[str, Any]:
+    """Remove a code that no row has."""
+    _codes_of(run, store).remove(code, author)
+    return {"code": code, "removed": True}
+
+
+def codes_code(
+    run: RunName,
+    codes: Codes,
+    *,
+    keys: Keys = (),
+    split: Split = "",
+    where: Clauses = (),
+    off: bool = False,
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Give rows codes, besides those that they have.
+
+    Args:
+        off: Take them away instead.
+    """
+    named = listed(codes)
+    found = _select(run, split, where or "all", store)
+    chosen = _check_keys(found, keys) if keys else found.keys if where else []
+    if not chosen or not named:
+        raise InputError("name at least one code, and rows: --key KEY, or --where CLAUSE that selects some")
+    found.codes.give(chosen, named, off=off, author=author, run=run)
+    return {"codes": named, "rows": len(chosen), "off": off}
+
+
+def codes_note(
+    run: RunName, key: Key, text: str, *, split: Split = "", author: Author = "", store: Store = None
+) -> dict[str, Any]:
+    """Write a note on a row.
+
+    Args:
+        text: "" takes the note away.
+    """
+    found = _select(run, split, "all", store)
+    _check_keys(found, [key])
+    found.codes.note(key, text, author=author, run=run)
+    return {"key": key, "note": text}
+
+
+def codes_merge(run: RunName, codes: Codes, into: Into, *, author: Author = "", store: Store = None) -> dict[str, Any]:
+    """Merge codes: every row of the data set that has one of them gets the new one."""
+    named = listed(codes)
+    return {"codes": named, "into": into, "rows": _codes_of(run, store).merge(named, into, author)}
+
+
+def codes_split(
+    run: RunName,
+    code: Code,
+    into: Into,
+    *,
+    keys: Keys = (),
+    split: Split = "",
+    where: Clauses = (),
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Give some rows of a code another one in its place."""
+    found = _select(run, split, where or "all", store)
+    if not keys and not where:
+        raise InputError("say which rows have the new code: --key KEY, or --where CLAUSE such as text~not")
+    chosen = _check_keys(found, keys) if keys else found.keys
+    return {"code": code, "into": into, "rows": found.codes.split(code, into, chosen, author)}
+
+
+def codes_draw(
+    run: RunName,
+    n: int = 75,
+    *,
+    seed: int = 0,
+    split: Split = "",
+    where: Clauses = (),
+    csv: File = None,
+    author: Author = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Draw rows at random and keep the draw: coded to its end it estimates the rates of the whole selection.
+
+    Args:
+        n: How many.
+        seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
+        csv: Write the drawn rows to this file, with the codes of the author alone.
+    """
+    from core.failures.coded_csv import written
+    from core.failures.draws import draw
+
+    found = _select(run, split, where, store)
+    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    if csv is not None:
+        chosen = found.table.frame["key"].isin(made.keys)
+        write_named("--csv", csv, written(found.table, chosen.tolist(), found.codes, found.codes.coded(author)))
+    return {**_describe_draw(made), "keys": list(made.keys)}
+
+
+def codes_rates(
+    run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
+) -> dict[str, Any]:
+    """Count how many rows of a selection have each code, with its share where that can be estimated.
+
+    Returns:
+        `run`, `data`, `split`, `selection` in words, and as `core.failures.rates` `n`, `coded`, `sample`, `complete`,
+        `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the selection, or all of
+        a random draw from it, is coded; never of rows that were selected by their codes.
+    """
+    from core.failures.draws import draws
+    from core.failures.rates import rates
+
+    found = _select(run, split, where, store, author)
+    counted = rates(found.coded, found.keys, draws(found.codes), by_codes=found.by_codes)
+    return {**_describe(found), "selection": found.said, **counted}
+
+
+def codes_kappa(
+    run: RunName, first: Coder, second: Coder, *, split: Split = "", where: Clauses = (), store: Store = None
+) -> dict[str, Any]:
+    """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
+
+    Returns:
+        `run`, `data`, `split`, and as `core.failures.kappa.agreement` `n`, `same`, `kappa` and its 95 % `interval`, the
+        same of each code, and the rows that they coded differently.
+    """
+    from core.failures.kappa import agreement
+
+    found = _select(run, split, where or "all", store)
+    return {**_describe(found), **agreement(found.coded, first, second, found.keys)}
+
+
+def codes_export(
+    run: RunName,
+    file: CSV,
+    *,
+    split: Split = "",
+    where: Clauses = (),
+    author: Whose = None,
+    book: Path | str = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Write rows with codes, notes and every own column; one row for each author of a sentence.
+
+    Args:
+        book: Write the codebook to this file.
+    """
+    from core.failures.coded_csv import book_written, written
+
+    found = _select(run, split, where, store)
+    write_named("FILE", file, written(found.table, found.rows.tolist(), found.codes, found.codes.coded(author)))
+    made = {"file": str(file), "rows": int(found.rows.sum())}
+    if not book:
+        return made
+    write_named("--book", book, book_written(found.codes))
+    return {**made, "book": str(book), "codes": len(found.coded.book)}
+
+
+def codes_import(
+    run: RunName,
+    file: Path | str = "",
+    *,
+    split: Split = "",
+    author: Author = "",
+    book: Path | str = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Read codes and notes of rows from a file, by their stable keys.
+
+    Args:
+        file: CSV with the columns key and codes (with ; between); author and note. Codes that the book lacks are added;
+            with a column time, rows that were changed here after it are refused.
+        book: Codes with their definitions, taken first.
+
+    Returns:
+        `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and
+        field, and nothing is changed.
+    """
+    from core.failures.coded_csv import read_back, read_book
+
+    found = _select(run, split, "all", store)
+    none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
+    taken = read_book(found.codes, Path(book), author) if book else none
+    rows = read_back(found.codes, found.table, Path(file), author=author) if file else none
+    return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
+
+
+def codes_undo(run: RunName, *, author: Author = "", store: Store = None) -> dict[str, Any]:
+    """Undo the author's last change: a coding, a note, a change of the codebook, an imported file."""
+    return {"undone": _codes_of(run, store).undo(author)["said"]}
+
+
+def _entry(code: CodebookEntry) -> dict[str, Any]:
+    return {"code": code.name, "place": code.place, "definition": code.definition, "example": code.example}
+
+
+def print_codes_list(result: dict[str, Any]) -> None:
+    """Print the codebook, authors, draws and the last changes."""
+    say(f"{result['data']}: {result['said']}")
+    if result["codes"]:
+        tabulate(result["codes"], ("place", "code", "n", "definition", "example"), "code")
+    else:
+        say("No codes yet: `sentiscope codes add RUN CODE` makes one.")
+    for each in result["authors"]:
+        coded = f"{count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
+        say(f"{coded}.", head=f"{_name_author(each['author'])}: ")
+    for each in result["draws"]:
+        say(f"{count(each['n'])} of {count(each['of'])}, seed {each['seed']}: {each['said']}", head="Drawn: ")
+    for each in result["history"][:HISTORY]:
+        undone = " (taken back)" if each["undone"] else ""
+        say(f"{each['said']}{undone}, {_name_author(each['author'])}, {each['time']}", head="Changed: ")
+
+
+def _name_author(author: str) -> str:
+    """Name an author; a visitor without a name also by the ID of the other commands."""
+    return author if has_name(author) else " ".join(filter(None, (known_as(author), author)))
+
+
+def print_codes_add(result: dict[str, Any]) -> None:
+    """Print a code."""
+    tabulate([result], ("code", "place", "definition", "example"), "code")
+
+
+print_codes_edit = print_codes_add
+
+
+print_codes_remove = printer(lambda r: f"{r['code']} is no code any more.")
+
+
+def print_codes_code(result: dict[str, Any]) -> None:
+    """Print how many rows have the codes."""
+    done = "taken from" if result["off"] else "given to"
+    say(f"{', '.join(result['codes'])} {done} {plural(result['rows'], 'row')}.")
+
+
+print_codes_note = printer(lambda r: f"{r['key']}: {r['note'] or 'no note'}")
+print_codes_merge = printer(
+    lambda r: f"{plural(r['rows'], 'row')} changed; {', '.join(r['codes'])} became {r['into']}."
+)
+
+
+print_codes_split = printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
+
+
+def print_codes_draw(result: dict[str, Any]) -> None:
+    """Print the keys of the drawn rows."""
+    say(f"{count(result['n'])} of {count(result['of'])} drawn with seed {result['seed']}: {result['said']}")
+    for key in result["keys"]:
+        say(key)
+
+
+def print_codes_rates(result: dict[str, Any]) -> None:
+    """Print a row for each code."""
+    say(f"{result['selection']} {result['said']}")
+    rows = [
+        {
+            "code": each["code"],
+            "n": count(each["n"]),
+            "share": "" if each["share"] is None else decimals(each["share"]),
+            "95 %": "" if each["interval"] is None else " to ".join(map(decimals, each["interval"])),
+        }
+        for each in result["codes"]
+    ]
+    if rows:
+        tabulate(rows, ("code", "n", "share", "95 %") if result["complete"] else ("code", "n"), "code")
+
+
+def print_codes_kappa(result: dict[str, Any]) -> None:
+    """Print kappa, and a row for each code."""
+    say(f"{plural(result['n'], 'row')} coded by both, {count(result['same'])} alike: {_write_kappa(result)}.")
+    rows = [{**each, "kappa": _write_kappa(each)} for each in result["codes"]]
+    if rows:
+        tabulate(rows, ("code", "first", "second", "both", "kappa"), "code")
+
+
+def _write_kappa(found: dict[str, Any]) -> str:
+    if found["kappa"] is None:
+        return "no kappa, both say one and the same"
+    low, high = found["interval"]
+    return f"{found['kappa']:.2f} ({low:.2f} to {high:.2f})"
+
+
+print_codes_export = printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
+
+
+def print_codes_import(result: dict[str, Any]) -> None:
+    """Print what was read."""
+    say(f"{plural(result['rows'], 'row')} and {plural(result['codes'], 'code')} taken.")
+    if result["added"]:
+        say(f"New in the codebook: {', '.join(result['added'])}.")
+
+
+print_codes_undo = printer(lambda r: f"Taken back: {r['undone']}.")

@@ -1,0 +1,142 @@
+"""Compare runs on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.api.options import AnyRun, Store, Typed, names_of, renaming, store_of
+from core.api.printing import say, tabulate
+from core.cells import cell_text, decimals
+from core.exceptions import InputError
+from core.metrics import title
+from core.numbers import count, signed
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.runs.sides import Sides
+
+
+def compare(
+    run: Annotated[AnyRun, Typed(metavar="RUN")],
+    *others: AnyRun,
+    data: str = "",
+    split: Annotated[str, Typed("Default: test, or the whole of a single file.")] = "",
+    by: Annotated[Sequence[str], Typed(metavar="COLUMN")] = (),
+    metrics: Annotated[Sequence[str], Typed(name="--metric", metavar="NAME")] = (),
+    rename: Annotated[
+        Mapping[str, str] | None,
+        renaming("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+    ] = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Test which run is better, with paired tests that allow for how many pairs there are.
+
+    Runs that differ in nothing but seed and fold are one model. Accuracy is tested by McNemar's exact test, everything
+    else by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
+    folds or more by Wilcoxon's signed ranks. p after Holm allows for all pairs; each interval is drawn at the level of
+    its Holm step, so that it leaves out 0 exactly where `p_holm` is below 0.05.
+
+    Args:
+        run: Two runs or more; seeds of one are folded.
+        others: Runs that it is compared with, and one another.
+        data: Other labelled data; default: the splits that all were tested on.
+        by: Each value of a column of the data, or of `label`, a family of its own; `slice`: each saved slice.
+        metrics: Default: accuracy, of several labels tuned.f1_macro.
+        rename: A label of the data is this class of the runs.
+
+    Returns:
+        As `core.runs.comparison.compare`.
+    """
+    from core.runs.comparison import compare as compare_sides
+    from core.runs.judged import Wanted
+    from core.runs.sides import SLICE, read_sides
+
+    if SLICE in by and data:
+        raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
+    if rename and not data:
+        raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
+    names, store = names_of((run, *others)), store_of((run, *others), store)
+    wanted = Wanted(data, split, rename or {}, asked=("compare", *names)) if data else None
+    sides = read_sides(store, names, split=split, wanted=wanted)
+    if SLICE in by and SLICE not in sides.columns:
+        sides = _add_slices(store, store.read(names[0]), sides)
+    return compare_sides(sides, metrics=metrics, by=by)
+
+
+def _add_slices(store: RunStore, record: RunRecord, sides: Sides) -> Sides:
+    from core.failures.slices import slices
+    from core.failures.slices_compared import with_slices
+    from core.failures.table import read_table
+
+    return with_slices(store, sides, slices(store, record), lambda of, split: read_table(store, of.run, split))
+
+
+def print_compare(result: dict[str, Any]) -> None:
+    """Print a finding for each metric, the models, and the tests."""
+    from core.evaluation.comparison import METHOD, finding, lettered
+
+    say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
+    metrics = list(result["runs"][0]["metrics"])
+    for metric in metrics:
+        own = [pair for pair in result["pairs"] if pair["metric"] == metric]
+        say(f" {finding(own)}", head=f"{title(metric)}:")
+    letters = lettered([run["name"] for run in result["runs"]])
+    rows = [
+        {
+            "": letters[run["name"]],
+            "model": ", ".join(filter(None, (run["name"], run["mixture"]))),
+            "runs": len(run["runs"]),
+            **{title(m): _measured(run["metrics"][m]) for m in metrics},
+        }
+        for run in result["runs"]
+    ]
+    tabulate(rows, ("", "model", "runs", *map(title, metrics)), whole="model")
+    _print_tests(result["pairs"], letters, ("metric",) if len(metrics) > 1 else ())
+    for column in dict.fromkeys(row["column"] for row in result["by"]):
+        say("")
+        say(f"by {column}")
+        own = [row for row in result["by"] if row["column"] == column]
+        for metric in dict.fromkeys(row["metric"] for row in own):
+            _print_values([row for row in own if row["metric"] == metric], letters, title(metric))
+        _print_tests(own, letters, (*(("metric",) if len(metrics) > 1 else ()), "value", "n"))
+    say("")
+    for note in result["notes"]:
+        say(f"Note: {note}")
+    say(METHOD)
+
+
+def _measured(summary: Mapping[str, Any]) -> str:
+    ends = f" ({cell_text(summary['interval'])})" if summary["interval"] else ""
+    return f"{decimals(summary['mean'])}{ends}"
+
+
+def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
+    """Print the metric of each model and of TF-IDF for each value."""
+    rows: dict[str, dict[str, Any]] = {}
+    for each in tests:
+        row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})
+        row |= {letters[each[side]]: decimals(each[f"{side}_value"]) for side in ("first", "second")}
+        row["TF-IDF"] = decimals(each["baseline_value"])
+    shown = [letter for letter in letters.values() if any(letter in row for row in rows.values())]
+    tabulate(list(rows.values()), (metric, "n", *shown, "TF-IDF"))
+
+
+def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], more: Sequence[str]) -> None:
+    from core.evaluation.comparison import verdict
+
+    rows = []
+    for each in tests:
+        interval = each["interval"]
+        rows.append(
+            {
+                "pair": f"{letters[each['first']]} − {letters[each['second']]}",
+                **{name: each[name] for name in more},
+                "difference": signed(each["difference"], 3),
+                "interval": "" if interval is None else f"{signed(interval[0], 3)} to {signed(interval[1], 3)}",
+                "p, Holm": "< 0.001" if each["p_holm"] < 0.001 else decimals(each["p_holm"]),
+                "verdict": verdict(each, letters),
+            }
+        )
+    tabulate(rows, ("pair", *more, "difference", "interval", "p, Holm", "verdict"))

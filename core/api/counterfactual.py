@@ -1,0 +1,206 @@
+"""Which words would change an answer, and how far a negation reaches."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+from rich.text import Text
+
+from core.api.inspection import open_text
+from core.api.options import (
+    Against,
+    Change,
+    Edit,
+    OnProgress,
+    PairText,
+    RunName,
+    Stopped,
+    Store,
+    Target,
+    Typed,
+    names_of,
+)
+from core.api.printing import out, say, say_edit, tabulate, visible
+from core.cells import decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.interpret.templates import TEMPLATES
+from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line
+
+if TYPE_CHECKING:
+    from core.interpret.flip import Flip, Move
+
+
+TEMPLATE = (
+    "A sentence with {} where words are put in and its negation in brackets, e.g. 'The film was [not] {} good.'; or "
+    f"one of: {', '.join(TEMPLATES)}."
+)
+VERDICTS = {
+    "proven": "proven: no smaller set of moves changes the answer, and no other of this size moves it more",
+    "smallest found": "smallest found: not every set of moves of this size or below was read",
+    "none, proven": "proven: none of the moves changes the answer",
+    "none found": "none found: not every set of moves was read",
+}
+
+
+def flip(
+    run: RunName,
+    text: PairText,
+    *,
+    target: Target = "",
+    readings: int | None = None,
+    edit: Edit = "",
+    intervene: Change = None,
+    on_progress: OnProgress = None,
+    stopped: Stopped = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Find the fewest words to delete or replace until the answer changes. Ctrl-C stops and shows what was found.
+
+    A word is replaced by one of at most 8 candidates: words of the opposite sign in the lexicon of the run, else
+    VADER's, and neighbours among the model's word vectors. Allowed are up to two moves of any kind, and three
+    deletions. The flip that moves the log-odds of the target most comes first.
+
+    Args:
+        target: The class that the answer leaves or becomes; default: the most probable one.
+        readings: Texts that are read at most; default: 4000.
+
+    Returns:
+        `run`, `text`, `edit`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or
+        the changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`,
+        `end` (in the text as typed), `with` (None: deleted); `also`: up to 4 more of its size, each of other words, as
+        `flip`; `verdict`: `proven` (every smaller set of moves was read, and every one of this size), `smallest found`,
+        `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
+    """
+    from core.interpret.flip import MOST_READINGS
+
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    most = MOST_READINGS if readings is None else readings
+    for found in loaded.flips(text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed):
+        if on_progress is not None:
+            on_progress("reading", found.readings / most)
+    allowed = found.allowed
+
+    def told(flipped: Flip) -> dict[str, Any]:
+        said = answer(loaded.record, flipped.probabilities)
+        return {"text": flipped.text, **said, "moves": [_move(each) for each in flipped.moves]}
+
+    return {
+        "run": run,
+        "text": text,
+        "edit": edits.encode(),
+        "target": found.target,
+        **answer(loaded.record, found.probabilities),
+        "flip": found.flip and told(found.flip),
+        "also": [told(each) for each in found.also],
+        "verdict": found.verdict,
+        "readings": found.readings,
+        "moves_allowed": {
+            "deletions": allowed.deletions_at_most,
+            "replacements": allowed.replacements_at_most,
+            "candidates": allowed.candidates_at_most,
+            "readings": allowed.readings,
+            "words": allowed.words,
+            "with": [_move(each) for each in allowed.replacements],
+        },
+        "note": found.note,
+    }
+
+
+def _move(move: Move) -> dict[str, Any]:
+    kind = "delete" if move.instead is None else "replace"
+    return {"kind": kind, "word": move.word, "start": move.start, "end": move.end, "with": move.instead}
+
+
+def distance(
+    run: RunName,
+    text: Annotated[str, Typed(TEMPLATE)],
+    *,
+    against: Against = (),
+    insert: Annotated[str, Typed(metavar="WORDS")] = "",
+    most: int | None = None,
+    target: Target = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure how far a negation reaches: the answer with more and more words between it and what it denies.
+
+    Args:
+        against: Another run that reads the same; repeat for more.
+        insert: Put in one at a time, or with | between pieces; default: neutral phrases.
+        most: Pieces that are put in at most; default: all.
+        target: Whose probability is followed; default: the positive one, else the last.
+
+    Returns:
+        `text`, the template; `insert`; `target`; `steps`: `words` between, `text`, `without` the negation (None where
+        none is marked); `curves`: `run`, `probabilities` of the target at each step, `without` (None, or the same
+        without the negation), `note`.
+    """
+    from core.behaviour.polarity import followed
+    from core.interpret.templates import FILLER, steps
+    from core.runs.load import load_run
+
+    store, insert = store or RunStore(), insert or FILLER
+    asked, classes = steps(text, insert, most), store.read(run).classes
+    target = target or followed(classes)
+    curves = []
+    for name in dict.fromkeys((run, *names_of(against))):
+        loaded = load_run(store, name)
+        if target not in loaded.record.classes:
+            raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")
+        found = loaded.reach(asked, target)
+        bare = None if found.without is None else found.without.tolist()
+        curves.append({"run": name, "probabilities": found.probabilities.tolist(), "without": bare, "note": found.note})
+    return {
+        "run": run,
+        "text": TEMPLATES.get(text, text),
+        "insert": insert,
+        "target": target,
+        "steps": [dataclasses.asdict(step) for step in asked],
+        "curves": curves,
+    }
+
+
+def print_flip(result: dict[str, Any]) -> None:
+    """Print each changed text with its answer."""
+    say_edit(result)
+    if result["note"]:
+        say(result["note"])
+    say(answer_line(result))
+    for flipped in [result["flip"], *result["also"]] if result["flip"] else []:
+        out.print(_marked(result["text"], flipped["moves"]), soft_wrap=True)
+        say(answer_line(flipped))
+    say(VERDICTS[result["verdict"]])
+    allowed, words = result["moves_allowed"], plural(result["moves_allowed"]["words"], "word")
+    say(
+        f"moves: of {words} up to {allowed['deletions']} deleted, or up to {allowed['replacements']} deleted or "
+        f"replaced, {plural(len(allowed['with']), 'replacement')} in all; {plural(result['readings'], 'text')} read"
+    )
+
+
+def _marked(text: str, moves: list[dict[str, Any]]) -> Text:
+    """Return the text as typed, with [-deleted-] words and {+new+} ones behind those that they replace."""
+    shown, at = Text(), 0
+    for move in moves:
+        shown.append(visible(text[at : move["start"]])).append(visible(f"[-{move['word']}-]"), "strike")
+        if move["with"] is not None:
+            shown.append(visible(f"{{+{move['with']}+}}"), "bold")
+        at = move["end"]
+    return shown.append(visible(text[at:]))
+
+
+def print_distance(result: dict[str, Any]) -> None:
+    """Print the probability at each number of words."""
+    bare = result["steps"][0]["without"] is not None
+    for curve in result["curves"]:
+        if curve["note"]:
+            say(f"{curve['run']}: {curve['note']}")
+    say(result["text"])
+    say(f"P({result['target']}) by words between" + (", then without the negation" if bare else ""))
+    rows = [{"words": step["words"]} for step in result["steps"]]
+    for curve in result["curves"]:
+        both = [each for each in (curve["probabilities"], curve["without"]) if each]
+        for row, chances in zip(rows, zip(*both, strict=True), strict=True):
+            row[curve["run"]] = "  ".join(map(decimals, chances))
+    tabulate(rows, ("words", *(curve["run"] for curve in result["curves"])), whole="words")

@@ -1,0 +1,160 @@
+"""Data sets: list, card, check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from core.api.options import Settings, Store, Typed
+from core.api.printing import say, tabulate
+from core.config import compose
+from core.data.findings import plural
+from core.data.held import held
+from core.data.sources import SOURCES
+from core.numbers import count
+from core.runs.configuration import configure
+from core.runs.start import START
+from core.runs.store import RunStore
+
+
+def data_list() -> dict[str, Any]:
+    """List the data sets that have a name: which can be opened here, and how the others come here."""
+    return {
+        "data": [
+            {
+                "name": source.name,
+                "title": source.title,
+                "task": source.task,
+                "classes": list(source.classes),
+                "language": source.language,
+                "licence": source.licence,
+                "state": (state := held(source)).state,
+                "lacking": state.lacking,
+                "published": layout.where if (layout := source.published) else "",
+                "layout": layout.described() if layout else "",
+                "rows": dict(layout.rows) if layout else {},
+                "checked": source.checked,
+                "note": source.note,
+            }
+            for source in SOURCES.values()
+        ]
+    }
+
+
+def data_card(
+    data: Annotated[str, Typed(metavar="NAME|PATH")], settings: Settings = None, *, yardstick: bool = True
+) -> dict[str, Any]:
+    """Count rows, classes, lengths, vocabulary and duplicates of a data set, with its licence and a TF-IDF baseline.
+
+    Args:
+        data: A registered name, a folder or a file.
+        yardstick: Also fit TF-IDF with logistic regression, on words and on words with character n-grams; seconds to
+            minutes, and never of words with a tag each.
+    """
+    from core.data.card import data_card as card
+    from core.data.load import load
+    from core.evaluation.yardstick import CHARACTERS, WORDS
+    from core.evaluation.yardstick import yardstick as measured
+
+    config = configure(data, "vanilla", settings)
+    dataset = load(config.data)
+    beside = (
+        [measured(dataset, model) for model in (WORDS, CHARACTERS)] if yardstick and dataset.task != "tokens" else []
+    )
+    return card(dataset, config.text, *beside)
+
+
+def data_check(
+    data: Annotated[str, Typed(metavar="NAME|PATH")],
+    settings: Settings = None,
+    *,
+    start: Annotated[str, Typed(name="--from", metavar="RUN")] = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """Check a file, folder or data set: encoding, columns, labels, everything left out, and whether it can be used.
+
+    Args:
+        data: A registered name, a folder or a file.
+        start: Count the rows that this run has learned from.
+
+    Returns:
+        As `core.data.check.check`; of data that can be used also `differences` of validation and test from training
+        (`core.evaluation.differences`). What `start` and a `training.teacher` learned from is left out of every split
+        but train, and `notes` says how much that is.
+    """
+    from core.data.check import check
+    from core.evaluation.differences import dataset_differences
+    from core.runs.lineage import planned_lineage
+
+    begun = {START: start} if start else {}
+    config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
+    with planned_lineage(store or RunStore(), config) as (given, unknown):
+        found = check(given, lambda dataset: {"differences": dataset_differences(dataset)})
+    return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
+
+
+def print_data_list(result: dict[str, Any]) -> None:
+    """Print a row for each data set, and how to get those that are not here."""
+    tabulate(result["data"], ("name", "title", "classes", "state", "checked"))
+    for each in result["data"]:
+        if each["published"] and each["lacking"]:
+            say(f"{each['name']}: {each['lacking']}")
+
+
+def print_data_check(result: dict[str, Any]) -> None:
+    """Print a sentence for everything that is known; the problem itself follows as the error."""
+    for file in result["files"]:
+        _print_file(file, result["problem"])
+    if not result["ok"]:
+        return
+    if not result["files"]:
+        _print_decisions(result["decisions"])
+    splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
+    say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
+    known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
+    for note in result["notes"]:
+        if note not in known:
+            say(f"Note: {note}.")
+    for each in result["differences"]:
+        for warning in each["warnings"]:
+            say(warning, head="Warning: ")
+
+
+def _print_decisions(decisions: Sequence[Mapping[str, Any]]) -> None:
+    for each in decisions:
+        if each["alternatives"]:
+            others, how = ", ".join(each["alternatives"][:4]), "guessed" if each["guessed"] else "found"
+            proof = f" As read: {each['proof']}" if each["guessed"] else ""
+            of = f" of {each['file']}" if each["file"] else ""
+            chosen = f"{each['what'].capitalize()}{of} {how}: {each['chosen']}"
+            say(f"{chosen}; or set {each['setting']} to {others}.{proof}")
+
+
+def _print_file(file: Mapping[str, Any], problem: str) -> None:
+    if file.get("kind"):
+        written = ", ".join(
+            each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
+        )
+        shape = f"{plural(file['rows'], 'row')} of {plural(len(file['columns']), 'column')}"
+        part = f", '{file['sheet']}' of {plural(len(file['sheets']), 'table')}" if len(file["sheets"]) > 1 else ""
+        say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}{part}, {shape}.")
+        names = [each["name"] for each in file["columns"]]
+        numbered = " (numbered, since no row names them)" if names == list(map(str, range(len(names)))) else ""
+        say(f"Columns{' (named by the first row)' if file['header'] else numbered}: {', '.join(names)}.")
+        if file["text"] and file["pair"]:
+            say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
+        elif file["text"]:
+            say(f"The texts are in '{file['text']}', the labels in '{file['label']}'.")
+        if file["classes"]:
+            say(
+                "Classes: "
+                + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
+                + "."
+            )
+        _print_decisions(file["decisions"])
+        for found in file["findings"]:
+            say(f"{found['level'].capitalize()}: {found['message']}.")
+    elif file.get("sheets"):
+        say(f"{file['file']}: '{file['sheet']}' of the tables {', '.join(file['sheets'])}; data.sheet names another.")
+    if file["problem"] and file["problem"] != problem:  # that one follows as the error
+        say(f"{file['problem']}.")

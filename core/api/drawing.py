@@ -1,0 +1,142 @@
+"""Figures of a run and its report, drawn by the dashboard, which registers as entry points of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from core.api.options import (
+    Against,
+    AnyRun,
+    OnProgress,
+    RunName,
+    Split,
+    Store,
+    Typed,
+    names_of,
+    split_names,
+    split_pairs,
+)
+from core.api.printing import say, tabulate
+from core.exceptions import NotAvailable
+from core.numbers import count
+from core.runs.store import RunStore
+
+
+def find_drawing(name: str) -> Callable[..., Any]:
+    """Return what draws; raises NotAvailable where the installation has nothing of this name."""
+    from importlib.metadata import entry_points
+
+    found = tuple(entry_points(group="sentiscope.verbs", name=name))
+    if not found:
+        raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
+    return found[0].load()
+
+
+def figures(
+    run: RunName,
+    folder: Annotated[Path | str, Typed(name="--to")],
+    *,
+    against: Against = (),
+    split: Split = "",
+    only: Annotated[Sequence[str], Typed(metavar="NAME,…", kind=str, parse=split_names)] = (),
+    text: str = "",
+    theme: str = "light",
+    options: Annotated[
+        Mapping[str, str | float] | None,
+        Typed(
+            name="--with",
+            metavar="NAME=VALUE",
+            kind=list[str],
+            parse=split_pairs("--with: write name=value, e.g. threshold=0.7"),
+        ),
+    ] = None,
+    csv: bool = False,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Write every figure of the pages as an HTML file that opens without a network; a single one is whole by itself.
+
+    Args:
+        folder: The folder for the files; created if it does not exist.
+        against: Another run, for the figures of Compare; repeat for more.
+        only: Names of figures; default: all that there are.
+        text: A sentence to look into, for `grid` and `coefficients`.
+        theme: light or dark.
+        options: As a link of the pages has it, e.g. threshold=0.7; repeat.
+        csv: Also write their numbers as CSV.
+
+    Returns:
+        `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
+    """
+    given: dict[str, Any] = {"against": names_of(against), "split": split, "text": text, "theme": theme}
+    return find_drawing("figures")(run, Path(folder), only=only, csv=csv, store=store, options=options, **given)
+
+
+def figure(
+    run: str,
+    name: str,
+    *,
+    against: Sequence[AnyRun] = (),
+    split: str = "",
+    text: str = "",
+    theme: str = "light",
+    options: Mapping[str, str | float] | None = None,
+    store: RunStore | None = None,
+) -> Any:
+    """Draw a figure of the dashboard by name (`roc`, `confusion`, `learning`, `lambdas` …); a wrong name lists all.
+
+    Args:
+        against: Other runs, for the figures that compare several.
+        split: Of the figures on predictions; empty: test, or the last that was evaluated.
+        text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
+        theme: `light` or `dark`.
+        options: What its page lets a person choose, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
+
+    Returns:
+        A chart as a Plotly object; a table (`metrics`, `each-class` …), whose `rows` are a pandas frame; or one of
+        our components (`head-view`, `parts`), whose `data` it draws. A notebook shows each.
+    """
+    given: dict[str, Any] = {"against": names_of(against), "split": split, "text": text, "theme": theme}
+    return find_drawing("figure")(run, name, options=options, store=store, **given)
+
+
+def report(
+    run: Annotated[str, Typed("A run; several on the same rows are compared.")],
+    file: Annotated[Path | str, Typed(name="--to", metavar="FILE")] = "",
+    *,
+    against: Annotated[Sequence[AnyRun], Typed(metavar="[RUN…]", kind=list[str], place=True)] = (),
+    codes: Annotated[str, Typed(metavar="SESSION")] = "",
+    split: Split = "",
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Write a run, a comparison or a coded session as one HTML file that opens without a network.
+
+    Args:
+        file: Default: sentiscope-report-RUN.html, here. A file that exists stays as it is.
+        against: Further runs on the same rows.
+        codes: A coded session, as `sentiscope codes list` names it: the id of a draw, an author, or the codebook.
+
+    Returns:
+        `file`, its size in `bytes`, `kind` (`run`, `comparison` or `codes`), `runs`, `split`, `n` sentences, whether
+        their `texts` are in it, `command`, which makes it again; `sections`: `name`, `title` and the number `n` of what
+        each holds, in order; `figures`: their names; `left_out`: figure → why there is none.
+    """
+    given: dict[str, Any] = {"codes": codes, "split": split, "store": store, "on_progress": on_progress}
+    return find_drawing("report")([run, *names_of(against)], file, **given)
+
+
+def print_figures(result: dict[str, Any]) -> None:
+    """Print the files, and why others are left out."""
+    tabulate(result["files"], ("name", "title", "file"))
+    for name, reason in result["left_out"].items():
+        say(f"without {name}: {reason}")
+
+
+def print_report(result: dict[str, Any]) -> None:
+    """Print the file, and how much each section holds."""
+    megabytes = f"{result['bytes'] / 1e6:.1f} MB"
+    say(f"{result['file']}: {megabytes}, n = {count(result['n'])} {result['split']} sentences")
+    for each in result["sections"]:
+        say(f"{each['title']}: {count(each['n'])}")

@@ -1,0 +1,284 @@
+"""Where the sentences of a split lie in the model's own space: maps, groups, layers, neighbours."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from core.api.options import Clauses, File, OnProgress, RunName, Space, Split, Store, Typed, listed
+from core.api.printing import say, tabulate
+from core.atomic import write_named
+from core.cells import csv_text, decimals
+from core.data.findings import plural
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.models.provides import HEAD, provides
+from core.numbers import count
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.failures.table import Table
+
+
+def project(
+    run: RunName,
+    *,
+    split: Annotated[str, Typed("Whose embeddings; the splits that the run was evaluated on.")] = "test",
+    method: str = "tsne",
+    dimensions: int = 2,
+    rows: Annotated[int, Typed(name="--limit")] = 3000,
+    seed: int = 0,
+    space: Space = "",
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Map a split's embeddings, keep the map in the run for the dashboard, and measure how far it can be trusted.
+
+    Args:
+        method: tsne, umap or pca.
+        dimensions: 2 or 3.
+        rows: Sentences placed, a stratified sample of more; PCA places all.
+        seed: Of the sample and of the map.
+    """
+    from core.evaluation.projection import ProjectionConfig
+    from core.runs import projections
+
+    store = store or RunStore()
+    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed, "" if space == HEAD else space)
+    files = projections.map_files(store, run, split, config)
+    made = None
+    with contextlib.suppress(RunDamaged):
+        made = projections.read(files)
+    there = made is not None
+    made = made or projections.compute(store, run, files, on_progress)
+    return {
+        "run": run,
+        "split": split,
+        **config.arguments(len(made.rows)),
+        "n": len(made.rows),
+        "computed": not there,
+        "file": str(files.path("npy")),
+        "explained": list(made.explained),
+        "quality": projections.summary(made),
+    }
+
+
+def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = None) -> dict[str, Any]:
+    """Find groups of sentences that are close in embedding space, named by the words that mark them.
+
+    Args:
+        csv: Also write the rows, each with its group, to this file.
+
+    Returns:
+        `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
+        `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
+        `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
+        (`core.failures.phrases`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
+        why there are none, empty where there may be.
+    """
+    from core.failures.found_groups import found_groups, report, rows_table
+
+    store = store or RunStore()
+    _check_vectors(store, run)
+    table, found = found_groups(store, run, split)
+    if csv is not None:
+        write_named("--csv", csv, csv_text(rows_table(table, found)))
+    return report(table, found)
+
+
+def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+    """Measure how clearly the classes lie apart layer by layer: silhouette, and purity of neighbourhoods.
+
+    Of a layer it is the mean of a text's token vectors. The result is kept in the cache of the machine.
+
+    Returns:
+        `run`, `split`; `n` rows that were read, a stratified sample `of` all; `neighbours`, ten; `stages` from the
+        bottom upwards: `name`, `width`, mean `silhouette` by true class (Euclidean), and `purity`: the mean share of
+        the nearest others with the same true class (of several labels: the same set of them); `chance`: the purity of
+        neighbours drawn at random; `reason`: why there is no silhouette.
+    """
+    import msgspec
+
+    from core.evaluation.neighbourhood import NEIGHBOURS
+    from core.runs import layers as kept
+
+    store = store or RunStore()
+    here = kept.files(store, run, split or _usual_split(store, run))
+    found = kept.read(here) or kept.compute(store, here, on_progress)
+    return {
+        "run": run,
+        "split": here.split,
+        "n": len(found.rows),
+        "of": found.total,
+        "neighbours": NEIGHBOURS,
+        "stages": msgspec.to_builtins(found.stages),
+        "chance": found.chance,
+        "reason": found.reason,
+    }
+
+
+def neighbours(
+    run: RunName,
+    text: Annotated[str, Typed(metavar="[TEXT]")] = "",
+    *,
+    key: str = "",
+    where: Clauses = (),
+    split: Split = "",
+    space: Space = "",
+    most: int = 10,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Find the sentences that are nearest to one, or to a selection, in embedding space.
+
+    Args:
+        text: Any sentence.
+        key: In place of a text: a row of the split, see sentiscope errors.
+        where: In place of both: rows, as of errors; of these the nearest of training.
+        most: Sentences, 200 at most.
+
+    Returns:
+        `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `truth`, `said`,
+        `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`, 2,000 at most),
+        `said` in words; `each`, the nearest that one sentence has, `among` how many of training; of these neighbours
+        the share with the true label of their sentence (`true_share`) and with the run's label (`said_share`);
+        `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their nearest), their
+        `share`, and `likeness`, the mean cosine to them; those near to most come first.
+    """
+    import numpy as np
+
+    from core.evaluation.projection import ProjectionConfig
+    from core.failures.neighbours import neighbours as found_of
+    from core.failures.neighbours import place_of, report
+    from core.failures.table import read_table
+    from core.runs import layers as kept
+    from core.runs import projections
+    from core.runs.load import load_run
+
+    if sum(map(bool, (text.strip(), key, where))) != 1:
+        raise InputError("name a text, --key or --where, one of the three")
+    store = store or RunStore()
+    _check_vectors(store, run)
+    table = read_table(store, run, split)
+    if where:
+        if space not in ("", HEAD):
+            raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
+        return _find_common(store, table, listed(where), most, on_progress)
+    config = ProjectionConfig("pca", space="" if space == HEAD else space)
+    files = projections.map_files(store, run, table.split, config)
+    if config.space:
+        here = kept.files(store, run, table.split)
+        if kept.read(here) is None:
+            kept.compute(store, here, on_progress)
+    there = projections.read_space(store, files, table.classes)
+    own = None
+    if key:
+        own = place_of(table, key)
+        text = table.texts[own]
+    at = np.flatnonzero(there.rows == own)
+    asked = there.vectors[at[0]] if len(at) else load_run(store, run).vector(text, config.space)
+    return {
+        "run": run,
+        "split": table.split,
+        "space": space or HEAD,
+        "text": text,
+        "neighbours": report(found_of(table, there, asked, own, most)),
+    }
+
+
+def _find_common(
+    store: RunStore, table: Table, where: Sequence[str], most: int, tell: Callable[[str, float | None], None] | None
+) -> dict[str, Any]:
+    from core.evaluation.projection import ProjectionConfig
+    from core.failures.common import common
+    from core.failures.selection import Selection, in_words, select
+    from core.failures.tags import Tagged
+    from core.failures.training import Training
+    from core.runs import projections
+
+    run = table.record.run
+    found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
+    files = projections.map_files(store, run, table.split, ProjectionConfig("pca"))
+    vectors = projections.read_space(store, files, table.classes).vectors[found.places]
+    training = Training(store, table.record, *([tell] if tell else []))
+    about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
+    return {**about, **common(table, found.places, vectors, training, most).report()}
+
+
+def _usual_split(store: RunStore, run: str) -> str:
+    from core.runs.predictions import evaluated_splits
+
+    found = evaluated_splits(store.path(run))
+    return "test" if "test" in found else next(reversed(found), "test")
+
+
+def _check_vectors(store: RunStore, run: str) -> None:
+    """Refuse runs that have no space of their own."""
+    record = store.read(run)
+    if "pooled" not in provides(record.config.model):
+        raise NotAvailable(f"{record.preset} makes no vector of a sentence: run '{run}' has no space to look at")
+
+
+def print_project(result: dict[str, Any]) -> None:
+    """Print where the map is, and its quality."""
+    what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
+    say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
+    quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
+    tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
+    if reason := result["quality"]["reason"]:
+        say(f"no silhouette: {reason}")
+
+
+def print_groups(result: dict[str, Any]) -> None:
+    """Print a row for each group."""
+    if result["reason"]:
+        say(f"{result['reason']}.", head="No groups: ")
+        return
+    none = result["none"]
+    found = f"{plural(len(result['groups']), 'group')} of {count(result['least'])} sentences or more"
+    say(f"{result['run']} on {result['split']}: {found}; {count(none['n'])} of {count(result['looked_at'])} in none.")
+    rows = [_group_row(each["name"], each) for each in result["groups"]] + [_group_row("no group", none)]
+    tabulate(rows, tuple(rows[0]), "group")
+
+
+def _group_row(name: str, each: dict[str, Any]) -> dict[str, Any]:
+    low, high = each["interval"]
+    interval = f"{100 * low:.1f} to {100 * high:.1f}" if each["n"] else ""
+    rate = f"{100 * each['rate']:.1f} %" if each["n"] else ""
+    return {"group": name, "sentences": count(each["n"]), "errors": rate, "interval": interval}
+
+
+def print_layers(result: dict[str, Any]) -> None:
+    """Print a row for each stage."""
+    of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
+    say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
+    rows = [
+        {"stage": each["name"], **{name: decimals(each[name]) for name in ("silhouette", "purity")}}
+        for each in result["stages"]
+    ]
+    tabulate(rows, ("stage", "silhouette", "purity"), "stage")
+    say(f"{decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
+    if result["reason"]:
+        say(f"{result['reason']}.", head="No silhouette: ")
+
+
+def print_neighbours(result: dict[str, Any]) -> None:
+    """Print the sentences, the nearest first."""
+    if "said_share" in result:
+        _print_common(result)
+        return
+    say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
+    rows = [{**each, "distance": decimals(each["distance"])} for each in result["neighbours"]]
+    tabulate(rows, ("key", "distance", "truth", "said", "text"), "key")
+
+
+def _print_common(result: dict[str, Any]) -> None:
+    """Print those of training that are near to most of a selection."""
+    of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
+    say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
+    shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
+    say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
+    rows = [
+        {**each, "near to": count(each["near"]), "cosine": decimals(each["likeness"])} for each in result["neighbours"]
+    ]
+    tabulate(rows, ("near to", "cosine", "label", "text"), "text")

@@ -1,0 +1,360 @@
+"""What a run gets wrong, selections with a name, and how a split differs from training."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from core.api.options import Against, Clauses, File, OnProgress, RunName, Split, Store, Typed, listed, names_of
+from core.api.printing import say, tabulate
+from core.atomic import write_named
+from core.cells import csv_text, decimals
+from core.data.findings import plural
+from core.exceptions import InputError, NotAvailable
+from core.metrics import named, title
+from core.numbers import count, signed
+from core.runs.store import RunStore
+
+SHOWN, SHIFTED = 20, 15
+"""Rows on a terminal, and words of either side of a shift,"""
+MARKS, WORDS = 8, 15
+"""columns and tags that mark a selection, and words."""
+
+
+def errors(  # noqa: PLR0913 - each is an option that a person types by name
+    run: RunName,
+    *,
+    split: Split = "",
+    where: Clauses = (),
+    tags: bool = False,
+    against: Against = (),
+    label_errors: bool = False,
+    unsure: bool = False,
+    slice: Annotated[str, Typed(metavar="NAME")] = "",
+    order: str = "file",
+    label_csv: File = None,
+    csv: File = None,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """List what a run gets wrong: its predictions row by row, selected by rules.
+
+    Args:
+        where: wrong (default), right, all; truth=, said=, margin<0.2, p_said=0.5..0.9, word=not good, text~not (a
+            piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all must hold.
+        tags: Tags of the texts, with the risk of an error of each. What takes long is kept in the cache of the machine.
+        against: A further run, for the tag of what it predicts otherwise; repeat. Other seeds need no naming.
+        label_errors: Labels that are likely wrong, in training and in the split. Minutes at first, then kept.
+        unsure: First read the texts 20 times with dropout left on, for its tag. Minutes at first, then kept.
+        slice: A slice, see sentiscope slices; with where, those of its rows where that holds too.
+        order: Of the rows: file, sure, wrong (surest wrong first), margin (lowest first), unsure.
+        label_csv: Also write the rows whose labels are doubted to this file.
+        csv: Also write the selected rows to this file, with every own column; with tags a column 0/1 for each.
+
+    Returns:
+        `run`, `data`, `split`, `task`, `classes`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval`
+        (Wilson); `where`, `selected` (the same numbers of the selection, and its `share` of all rows) and `said`, the
+        selection as a sentence; `own`, the names of the data's own columns; `rows`: of each selected row `key` (stable
+        over runs and splits), `row`, `text`, `truth`, `said`, `p_truth`, `p_said`, `margin`, `wrong`, of several labels
+        `missed` and `invented` (`core.failures.table` has their meaning), and the own columns.
+
+        With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
+        of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
+        would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over tags and values),
+        `ratio_interval` at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1.
+        These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
+        upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
+        selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
+        that were tried (`core.failures.found`): `select`, `said` and the same numbers. `absent`: tag → why it is not
+        there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
+        the selection (`core.failures.marking`). `words`: words and phrases that it has more than the rest, by z
+        (`core.failures.phrases`): `words`, how many texts of the selection have them (`selected`, as many as
+        `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
+
+        With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
+        another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,
+        `row`, `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`, `margin`;
+        `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
+        why there are none (`core.failures.suspects`).
+    """
+    import numpy as np
+
+    from core.failures import unsure as under_dropout
+    from core.failures.doubted import doubted, doubted_rows
+    from core.failures.order import ordered, refuse_unknown
+    from core.failures.report import report
+    from core.failures.selection import Selection, chosen_rows
+    from core.failures.slices import find_slice
+    from core.failures.table import read_table
+    from core.failures.tags import Tagged
+
+    refuse_unknown(order)
+    store, others = store or RunStore(), names_of(against)
+    for other in others:
+        store.read(other)  # before anything is done: tags ask them when they are first wanted
+    named = find_slice(store, store.read(run), slice) if slice else Selection(())
+    table = read_table(store, run, split or named.split)
+    if unsure:
+        try:
+            under_dropout.find(store, table, on_progress)
+        except NotAvailable as error:
+            raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
+    heard = {"tell": on_progress} if on_progress else {}
+    tagged = Tagged(store, table, others, **heard)
+    asked = Selection((*named.rules, *listed(where)) or ("wrong",), split)
+    clauses, chosen = chosen_rows(asked, table, tagged, store)
+    places = ordered(table, np.flatnonzero(chosen), order or "file")
+    if csv is not None:
+        more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
+        write_named("--csv", csv, csv_text(table.frame.iloc[places].assign(**more)))
+    found = report(table, clauses, chosen, tagged if tags else None)
+    at = {int(place): rank for rank, place in enumerate(places)}
+    found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
+    if not label_errors and label_csv is None:
+        return found
+    labels = doubted(store, table, on_progress)
+    if label_csv is not None:
+        write_named("--label-csv", label_csv, csv_text(doubted_rows(labels)))
+    return {**found, "label_errors": labels}
+
+
+def slices(
+    run: RunName,
+    *,
+    save: Annotated[str, Typed(metavar="NAME")] = "",
+    where: Clauses = (),
+    rename: Annotated[tuple[str, str], Typed(metavar="NAME NEW")] = ("", ""),
+    remove: Annotated[str, Typed(name="--rm", metavar="NAME")] = "",
+    split: Split = "",
+    store: Store = None,
+) -> dict[str, Any]:
+    """List selections with a name, which all runs on the same data have, and how good the run is there.
+
+    Args:
+        save: Keep what --where selects under this name.
+        where: As of errors; default: wrong. Repeat: all must hold.
+        rename: Give the slice of this name another one.
+        remove: Forget the slice of this name.
+
+    Returns:
+        `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`
+        in words, `created`; `split`, `n` rows, their `share` of all, how many are `wrong`, `rate` and its 95 %
+        `interval` (Wilson); the rate of the `others`, the `difference` to it and its `difference_interval` (Newcombe
+        1998); `metrics` of these rows under their names everywhere (accuracy and macro F1; of several labels all labels
+        right, macro and micro F1 and the Hamming loss, `tuned.` before them at thresholds of the run's own), with
+        `intervals`; `per_class`: `support`, `precision`, `recall` and `f1` of each class, with `per_class_intervals`.
+        None is what is not defined on these rows, and `lacks` says why. `problem`: why this run has no such rows; all
+        of these numbers are None or empty then.
+    """
+    from core.failures.selection import Selection, select
+    from core.failures.slices import remove_slice, rename_slice, save_slice
+    from core.failures.slices import slices as kept
+    from core.failures.slices_report import slices_report
+    from core.failures.table import read_table
+    from core.failures.tags import Tagged
+
+    store = store or RunStore()
+    if where and not save:
+        raise InputError("--where says what is to be saved; name it with --save NAME")
+    table = read_table(store, run, split)
+    if save:
+        asked = Selection(tuple(listed(where)) or ("wrong",), split)
+        select(asked, table, Tagged(store, table), store)  # what cannot be asked is not kept
+        save_slice(store, table.record, save, asked)
+    if any(rename):
+        rename_slice(store, table.record, *rename)
+    if remove:
+        remove_slice(store, table.record, remove)
+    found = slices_report(store, table, kept(store, table.record))
+    return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
+
+
+def shift(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+    """Test whether the texts of a split are like those of training: words, lengths, classes; kept once found.
+
+    Returns:
+        `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read`, a
+        seeded sample of many. `auc`: how well TF-IDF tells the two apart, cross-fitted: its `value`, 0.5 where it
+        cannot, its 95 % `interval` and `p`. `measures`: `words of a text` and `unknown words`, the share of its words
+        that no (other) training text has; of each `training`, `split`, their `difference` with its 95 % `interval` and
+        `p` (Welch). `balance`: the same of the share of each `class` (score test, Newcombe's interval), and `p_holm`
+        over the classes; `balance_p` of all at once (chi-square; None of several labels). `words`: words and phrases
+        that more texts of one side have, by `p_holm` (Fisher's exact test after Holm over all that were `tried`): how
+        many texts of the `split` and of `training` have it, `log_odds`, above 0 for the split, and their interval `low`
+        to `high`. `left_out`: why nothing is said.
+    """
+    from core.failures.shifted import shifted
+    from core.failures.table import read_table
+
+    store = store or RunStore()
+    table = read_table(store, run, split)
+    about = {"run": run, "data": table.record.config.data.name, "split": table.split}
+    return {**about, **shifted(store, table, on_progress)}
+
+
+def print_errors(result: dict[str, Any]) -> None:
+    """Print the selected rows, below tags and marks where they were asked for."""
+    low, high = result["interval"]
+    wrong = f"{plural(result['wrong'], 'error')}, {100 * result['rate']:.1f} %"
+    say(f"{result['run']} on {result['data']}, {result['split']}: {wrong} ({100 * low:.1f} to {100 * high:.1f} %).")
+    say(result["said"])
+    if "tags" in result:
+        _print_tags(result)
+        _print_marks(result)
+    rows = [
+        {**row, "p said": decimals(row["p_said"]), "margin": decimals(row["margin"])} for row in result["rows"][:SHOWN]
+    ]
+    if rows:
+        tabulate(rows, ("key", "truth", "said", "p said", "margin", "text"), "key")
+    if len(result["rows"]) > SHOWN:
+        say(f"The first {SHOWN} of {plural(len(result['rows']), 'row')}; --csv FILE and --json have all.")
+    if "label_errors" in result:
+        _print_labels(result["label_errors"])
+
+
+def _print_labels(result: dict[str, Any]) -> None:
+    """Print the most doubtful labels, and texts with two."""
+    if result["left_out"]:
+        say(f"{result['left_out']}.", head="No label is doubted: ")
+    else:
+        of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
+        say(f"{of}.", head="Labels that are likely wrong: ")
+    rows = [{**row, "p truth": decimals(row["p_truth"])} for row in result["rows"][:SHOWN]]
+    if rows:
+        tabulate(rows, ("split", "key", "truth", "likelier", "p truth", "text"), "key")
+    if len(result["rows"]) > SHOWN:
+        say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
+    for each in result["conflicts"][:MARKS]:
+        labels = ", ".join(f"{name} {number}" for name, number in each["labels"].items())
+        say(f"{each['text']} ({labels})", head="One text, several labels: ")
+    if len(result["conflicts"]) > MARKS:
+        say(f"The first {MARKS} of {plural(len(result['conflicts']), 'such text')}; --json has all.")
+
+
+def _print_tags(result: dict[str, Any]) -> None:
+    """Print tags by excess errors; one that no text has is only named."""
+    rows = [{"tag": each["tag"], **_risk(each)} for each in result["tags"] if each["n"]]
+    tabulate(rows, tuple(rows[0]) if rows else (), "tag")
+    values = [{"value": each["rule"], **_risk(each)} for each in result["values"][:MARKS]]
+    if values:
+        tabulate(values, tuple(values[0]), "value")
+    for each in result["slices"][:MARKS]:
+        more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
+        say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
+    if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
+        say(f"No text has: {', '.join(nowhere)}.")
+    for why in dict.fromkeys(result["absent"].values()):
+        names = ", ".join(name for name, each in result["absent"].items() if each == why)
+        say(f"{why}.", head=f"No {names}: ")
+
+
+def _risk(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "rows": count(row["n"]),
+        "selected": count(row["selected"]),
+        "errors": f"{100 * row['rate']:.1f} %",
+        "excess": "" if row["excess"] is None else signed(row["excess"], 1),
+        "risk ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        "interval": _ends(row["ratio_interval"]),
+        "p (Holm)": _chance(row["p_holm"]),
+    }
+
+
+def _print_marks(result: dict[str, Any]) -> None:
+    """Print what the selection has more than the rest."""
+    rows = [
+        {
+            "marks the selection": each["name"],
+            "V": f"{each['v']:.2f}",
+            "value": each["value"],
+            "selected": f"{100 * each['share']:.0f} %",
+            "the rest": f"{100 * each['rest_share']:.0f} %",
+            "p (Holm)": _chance(each["p_holm"]),
+        }
+        for each in result["marks"][:MARKS]
+    ]
+    if rows:
+        tabulate(rows, tuple(rows[0]), "marks the selection")
+    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
+    if words:
+        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
+
+
+def _ends(interval: list[float | None] | None) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"{low:.2f} and more" if high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _chance(p: float | None) -> str:
+    return "" if p is None else "< 0.001" if p < 0.001 else decimals(p)
+
+
+def print_slices(result: dict[str, Any]) -> None:
+    """Print a row for each slice."""
+    if not result["slices"]:
+        say(f"No slice of {result['data']} yet; --save NAME --where CLAUSE keeps one.")
+        return
+    rows = [
+        {
+            "slice": each["name"],
+            "split": each["split"],
+            "rows": "" if each["n"] is None else count(each["n"]),
+            "errors": "" if each["rate"] is None else f"{100 * each['rate']:.1f} %",
+            "interval": "" if each["rate"] is None else "{:.1f} to {:.1f}".format(*(100 * p for p in each["interval"])),
+            "− others": "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
+            **_macro(each),
+            "selects": each["said"],
+        }
+        for each in result["slices"]
+    ]
+    columns = dict.fromkeys(name for row in rows for name in row if name != "selects")
+    tabulate(rows, (*columns, "selects"), "slice")
+    for each in result["slices"]:
+        if each["problem"]:
+            say(f"{each['problem']}.", head=f"{each['name']}: ")
+        elif each["lacks"]:
+            say(each["lacks"], head=f"{each['name']}: ")
+    say("--json has precision, recall and F1 of each class.")
+
+
+def _macro(each: dict[str, Any]) -> dict[str, str]:
+    """Return the macro F1 of a slice with its interval, under its title."""
+    found = {}
+    for name, value in each["metrics"].items():
+        if named(name).name == "f1_macro" and value is not None:
+            ends = " to ".join(map(decimals, each["intervals"][name] or ()))
+            found[title(name)] = f"{decimals(value)}{ends and f' ({ends})'}"
+    return found
+
+
+def print_shift(result: dict[str, Any]) -> None:
+    """Print how well the two are told apart, the measures and the words."""
+    split, n = result["split"], result["n"]
+    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
+    say(f"{result['run']} on {result['data']}: {beside}.")
+    if result["left_out"]:
+        say(f"{result['left_out']}.")
+        return
+    auc = result["auc"]
+    low, high = auc["interval"]
+    tells = "tells them apart" if low > 0.5 else "cannot tell them apart"
+    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({low:.3f} to {high:.3f}), p {_chance(auc['p'])}.")
+    measured = [(row["name"], row, row["p"]) for row in result["measures"]]
+    measured += [(f"share of {row['class']}", row, row["p_holm"]) for row in result["balance"]]
+    rows = [
+        {
+            "measure": name,
+            "training": decimals(row["training"]),
+            split: decimals(row["split"]),
+            "difference": signed(row["difference"], 3),
+            "interval": "{} to {}".format(*(signed(end, 3) for end in row["interval"])),
+            "p": _chance(p),
+        }
+        for name, row, p in measured
+    ]
+    tabulate(rows, tuple(rows[0]), "measure")
+    for where, more in ((split, True), ("training", False)):
+        found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
+        said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
+        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")

@@ -1,0 +1,254 @@
+"""Metrics of a run on labelled data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.api.options import AnyRun, Passage, RunName, Settings, Store, Typed, name_of, renaming, split_pairs
+from core.api.printing import say, tabulate
+from core.cells import cell_text, decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.metrics import METRICS
+from core.numbers import count, signed
+from core.runs.record import refuse_passages
+from core.runs.store import RunStore
+from core.text.passages import words_of_passage
+
+if TYPE_CHECKING:
+    from core.runs.judged import Wanted
+
+
+COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
+
+
+def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
+    """Return class → cost of a miss in false positives."""
+    try:
+        return {name: float(ratio) for name, ratio in split_pairs(COST)(costs).items()}
+    except ValueError:
+        raise InputError(COST) from None
+
+
+def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
+    run: RunName,
+    *,
+    data: Annotated[str | Path, Typed(kind=str)] = "",
+    split: Annotated[str, Typed("Default: test, or the whole of a single file.")] = "",
+    rename: Annotated[
+        Mapping[str, str] | None,
+        renaming("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+    ] = None,
+    by: Annotated[str, Typed(metavar="COLUMN")] = "",
+    cost: Annotated[
+        Mapping[str, float] | None, Typed(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
+    ] = None,
+    against: Annotated[AnyRun, Typed(metavar="RUN", kind=str)] = "",
+    limit_test: Annotated[int, Typed(name="--limit", least=0)] = 0,
+    passage: Passage = 0,
+    settings: Settings = None,
+    on_progress: Annotated[Callable[[str, float], None] | None, Typed(listener="shares")] = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure a run with intervals, on its own test split or on any labelled data.
+
+    Args:
+        data: Other labelled data; default: what the run was trained on.
+        rename: A label of the data is this class of the run; OLD= leaves its rows out. Repeat for more.
+        by: Metrics for each value of a column of the data, or of `label`.
+        cost: A missed CLASS is as bad as RATIO false positives: the threshold that costs least on validation, and what
+            it costs here. Repeat for more.
+        against: Another run, compared on the same rows.
+        limit_test: Rows at most, seeded and stratified; 0: all.
+
+    Returns:
+        `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which
+        it moves answers (None: no class is preferred), the validation `rows` it was fitted on (None of runs that are
+        older than temperatures), loss, calibration error and Brier score `calibrated` and `as_trained`, and how many
+        answers it has `changed`; `doubt`: of how many `rows` of made-up words without a known one which share is
+        answered `near` the class `prior`, within 0.10, or `left_out`; `mix`: None, or the `weight` of the network
+        beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
+        define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
+        exactly as a text it was trained on, or that it, one of its `ancestors` (the runs that it started from or was
+        taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
+        known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
+        that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
+        words unknown or more; `differences` of these rows from training (`core.evaluation.differences`);
+        `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
+        with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`; `warnings`, a sentence each.
+
+        With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
+        on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.
+
+        Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
+        right, missed, spurious, of another type or border; `words`, and how many were `unread`.
+    """
+    from core.runs.costs import lines
+    from core.runs.judged import Wanted, judged
+    from core.runs.load import load_run
+    from core.runs.report import report
+    from core.training.history import finite
+
+    store, other = store or RunStore(), name_of(against)
+    wanted = Wanted(str(data), split, rename or {}, limit_test, settings or {}, words_of_passage(passage))
+    if store.read(run).task == "tokens":
+        from core.runs.tagged_texts import evaluate_tags
+
+        of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": other, "--passage": passage}
+        return evaluate_tags(store, run, wanted, of_texts)
+    loaded = load_run(store, run)
+    if passage:
+        refuse_passages(loaded.record)
+    given = judged(loaded.record, wanted)
+    heard = {"on_progress": on_progress} if on_progress else {}
+    compared = {"against": _compare_on(store, run, other, wanted)} if other else {}
+    chosen = lines(store, loaded.record, cost or {})
+    return finite(report(loaded, given, by=by, lines=chosen, **heard) | compared)
+
+
+def _compare_on(store: RunStore, run: str, other: str, wanted: Wanted) -> dict[str, Any]:
+    """Compare the usual first metric of two runs on the same rows: McNemar's exact test for accuracy."""
+    from core.evaluation.comparison import verdict
+    from core.runs.comparison import compare
+    from core.runs.sides import read_sides
+
+    (pair,) = compare(read_sides(store, [run, other], wanted=wanted))["pairs"]
+    return {**pair, "verdict": verdict(pair)}
+
+
+def print_evaluate(result: dict[str, Any]) -> None:
+    """Print metrics, confusions, and what to know of them."""
+    if result["task"] == "tokens":
+        _print_spans(result)
+        return
+    say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
+    for note in result["notes"]:
+        say(note)
+    if result["task"] == "multi":
+        _print_several(result)
+    else:
+        _print_metrics(result)
+        columns = [f"predicted {label}" for label in result["labels"]]
+        counts = [
+            {"true": label, **dict(zip(columns, map(count, row), strict=True))}
+            for label, row in zip(result["labels"], result["confusion"], strict=True)
+        ]
+        tabulate(counts, ("true", *columns))
+    _print_reasons(result["left_out"])
+    for about in filter(None, (result["mix"], result["calibration"], result["doubt"])):
+        if about["note"]:
+            say(about["note"])
+    if "by" in result:
+        _print_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
+    _print_costs(result.get("costs", {}))
+    if pair := result.get("against"):
+        chance = "p < 0.001" if pair["p"] < 0.001 else f"p = {decimals(pair['p'])}"
+        say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
+    for sentence in result["warnings"]:
+        say(sentence, head="Note: ")
+
+
+def _print_costs(costs: Mapping[str, Any]) -> None:
+    """Print the threshold at each cost ratio, and what it costs per row."""
+    rows = [
+        {
+            "class": name,
+            "a miss costs": f"{found['ratio']:g}",
+            "threshold": decimals(found["threshold"]),
+            "misses": count(found["false_negatives"]),
+            "false positives": count(found["false_positives"]),
+            "cost": decimals(found["cost"]),
+            "95 % interval": cell_text(found["interval"]),
+            "at 0.5": decimals(found["cost_at_half"]),
+        }
+        for name, found in costs.items()
+    ]
+    if rows:
+        tabulate(rows, tuple(rows[0]))
+
+
+def _print_metrics(result: dict[str, Any]) -> None:
+    """Print each metric with its interval and TF-IDF's, then, where rows were seen in training, those without them."""
+    rows, yardsticks = [], {} if "left_out" in result["yardsticks"] else result["yardsticks"]
+    for name, value in result["metrics"].items():
+        row = {"metric": name, "value": decimals(value), "95 % interval": _interval(result, name)}
+        row |= {model: decimals(found["metrics"].get(name)) for model, found in yardsticks.items()}
+        rows.append(row)
+    tabulate(rows, ("metric", "value", "95 % interval", *yardsticks))
+    if unseen := result["unseen"]:
+        say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
+        tabulate(
+            [
+                {"metric": name, "value": decimals(value), "95 % interval": _interval(unseen, name)}
+                for name, value in unseen["metrics"].items()
+            ],
+            ("metric", "value", "95 % interval"),
+        )
+
+
+def _print_reasons(left_out: dict[str, str]) -> None:
+    """Print the metrics that are not defined, those of one reason together."""
+    for reason in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, each in left_out.items() if each == reason)
+        say(f"Not defined: {names}, since {reason}")
+
+
+def _print_groups(by: dict[str, Any], metric: str) -> None:
+    rows = [
+        {
+            by["column"]: row["value"],
+            "rows": count(row["n"]),
+            metric: decimals(row["metrics"].get(metric)),
+            "95 % interval": _interval(row, metric),
+        }
+        for row in by["values"]
+    ]
+    tabulate(rows, (by["column"], "rows", metric, "95 % interval"))
+
+
+def _interval(measured: dict[str, Any], name: str) -> str:
+    ends = measured["intervals"].get(name)
+    return f"{decimals(ends[0])} to {decimals(ends[1])}" if ends else ""
+
+
+def _print_several(result: dict[str, Any]) -> None:
+    """Print metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
+    tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
+    metrics = [
+        {"metric": key, "at 0.5": decimals(value), "tuned": decimals(tuned["metrics"].get(key))}
+        for key, value in result["metrics"].items()
+    ]
+    tabulate(metrics, ("metric", "at 0.5", "tuned"))
+    rows = []
+    for label, row in result["per_class"].items():
+        words = {key: decimals(row.get(key)) for key in ("precision", "recall", "f1")}
+        aupr, own = decimals(row.get("average_precision")), tuned["per_class"].get(label, {})
+        better = {"threshold": decimals(own.get("threshold")), "f1 tuned": decimals(own.get("f1"))}
+        rows.append({"label": label, "rows": f"{row['support']:.0f}", **words, "AUPR": aupr, **better})
+    tabulate(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
+
+
+def _print_spans(result: dict[str, Any]) -> None:
+    """Print the metrics, each type, and how many of its spans are right."""
+    about = f"n = {count(result['n'])}, {plural(result['words'], 'word')}"
+    say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
+    for note in result["notes"]:
+        say(note)
+    metrics = [
+        {"metric": METRICS[name].title, "value": decimals(value), "95 % interval": _interval(result, name)}
+        for name, value in result["metrics"].items()
+    ]
+    tabulate(metrics, ("metric", "value", "95 % interval"))
+    counted = ("right", "wrong type", "wrong border", "missed", "spurious")
+    parts = ("precision", "recall", "f1")
+    types = [
+        {"type": kind, "spans": count(int(row["support"]))}
+        | {part: decimals(row[part]) for part in parts}
+        | {name: count(int(row[name])) for name in counted}
+        for kind, row in result["per_type"].items()
+    ]
+    tabulate(types, ("type", "spans", *parts, *counted))
+    if result["unread"]:
+        say(f"{plural(result['unread'], 'word')} beyond text.max_length, or without a token, taken for O")

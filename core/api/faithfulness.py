@@ -1,0 +1,283 @@
+"""Whether explanations of a run can be trusted, and how far the methods agree."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from core.api.options import OnProgress, RunName, Split, Store, Target
+from core.api.printing import say, tabulate
+from core.api.runs import evaluated_split, runs_predictions
+from core.data.findings import plural
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.numbers import MINUS, count, percent, signed, whole_percent
+from core.runs import beliefs
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.interpret.believed import Measured
+    from core.interpret.verdict import Verdict
+
+
+SEED = 0
+NOT_JUDGED = "not judged"
+"""The outcome of a test that does not count for the verdict of a method."""
+
+
+def agreement(
+    run: RunName,
+    *,
+    split: Split = "",
+    wrong: bool = False,
+    limit: int = 200,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Count how often the most read word is the most needed one, and how far methods agree with deletion in rank.
+
+    Most read: the word that receives most attention in the last layer, by size, mean over heads and readers. Most
+    needed: the word whose deletion moves the log-odds of the predicted class most. Of several that differ by rounding
+    alone the first counts; texts of fewer than two words are left out, of more than 300 the first 300 are compared.
+
+    Args:
+        wrong: Only texts that the run is wrong about.
+        limit: Texts that are drawn at random, seed 0; 0: all.
+
+    Returns:
+        `run`, `split`, `wrong`, `found` (rows that there are), `drawn`, `seed`; `methods`: for `attention`, `collapse`,
+        `gradient` and `integrated`, as far as the model has them, `method`, `texts`, `same` (in how many its largest
+        word is the most needed one; for attention the most read), `chance` (the share of texts in which a random word
+        would be: the mean of 1 / words), `rho` (mean Spearman with deletion, None: none), `ranked` (texts of three
+        words or more, not all alike).
+    """
+    import numpy as np
+
+    from core.interpret.agreement import agreement as agreed
+    from core.interpret.explain import methods
+    from core.runs.load import load_run
+    from core.runs.predictions import lacks_texts
+
+    store = store or RunStore()
+    if limit < 0:
+        raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
+    split = evaluated_split(run, split, store)
+    table = runs_predictions(run, split, store)
+    if why := lacks_texts(store.path(run), store.read(run)):
+        raise NotAvailable(f"run '{run}': {why}")
+    loaded = load_run(store, run)
+    if not set(methods(loaded.model.provides)) - {"deletion", "shapley"}:
+        raise InputError(f"run '{run}' can be explained by deletion and shapley alone: there is nothing to compare")
+    texts = table.loc[table["label"] != table["predicted"]] if wrong else table
+    found = texts["text"].tolist()
+    if not found:
+        raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
+    if limit and limit < len(found):
+        chosen = np.sort(np.random.default_rng(SEED).choice(len(found), limit, replace=False))
+        drawn = [found[place] for place in chosen]
+    else:
+        drawn = found
+    told = agreed(loaded.reader(), drawn, on_progress or (lambda what, share: None))
+    return {
+        "run": run,
+        "split": split,
+        "wrong": wrong,
+        "found": len(found),
+        "drawn": len(drawn),
+        "seed": SEED,
+        "methods": [dataclasses.asdict(each) for each in told],
+    }
+
+
+def believe(
+    run: RunName,
+    text: str | None = None,
+    *,
+    method: str = "",
+    target: Target = "",
+    limit: int = beliefs.LIMIT,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Test whether what explain says is evidence: words put back, taken out, rephrased, weights in random order.
+
+    Thresholds turn the tests into `evidence` (all are passed), `neither` (one is failed) or `illustration`. Deletion is
+    judged by two words at once, all others by words taken out. The result is kept with the run; Ctrl-C leaves nothing
+    behind.
+
+    Args:
+        text: Test one text instead, without intervals or verdict.
+        method: deletion, shapley, gradient, integrated, attention or collapse; default: all there are.
+        target: Of a text; default: the one with the highest probability.
+        limit: Validation sentences, drawn with seed 0, stratified; 1 to 2000.
+
+    Returns:
+        `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (fewer than three words), `cut`
+        (more than sixty, or more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`;
+        `methods`: `method`, `verdict`, `tests` (by name the same five), `areas`, `control`, `curves` (mean probability
+        of the answer at eleven shares of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of a text:
+        `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of integrated
+        gradients); `note`.
+    """
+    from core.interpret.explain import check, methods
+    from core.models.provides import provides
+
+    if target and text is None:
+        raise InputError("--target is of a text: give one, or leave --target out")
+    store = store or RunStore()
+    has = provides(store.read(run).config.model)
+    if method:
+        check(method, has)
+    if text is not None:
+        return _test_sentence(store, run, text, (method,) if method else tuple(methods(has)), target)
+    return _test_run(store, run, method, limit, on_progress)
+
+
+def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
+    from core.interpret.belief import MOST, of_sentence
+    from core.runs.load import load_run
+    from core.text.typed import typed_words
+
+    reader, words = load_run(store, run).reader(), len(typed_words(text))
+    notes = reader.notes(text, reader.tokenizer.encode(text))
+    if words > MOST:
+        notes.append(f"Tested are the first {MOST} of {count(words)} words.")
+    found = [of_sentence(reader, text, each, target) for each in methods]
+    return {
+        "run": run,
+        "text": text,
+        "methods": [{**dataclasses.asdict(each), "edits": list(each.edits)} for each in found],
+        "note": " ".join(notes),
+    }
+
+
+def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
+    from core.interpret.verdict import MEANING, THRESHOLDS, judge, outcome
+
+    here, found = beliefs.files(store, run, method, limit), None
+    try:
+        found = beliefs.read(here)
+    except RunDamaged:
+        found = None
+    there = found is not None
+    found = found or beliefs.compute(store, here, on_progress)
+    return {
+        "run": run,
+        "split": beliefs.VALIDATION,
+        "limit": limit,
+        "seed": beliefs.SEED,
+        "computed": not there,
+        "file": str(here.path("json")),
+        "sentences": found.sentences,
+        "left_out": found.left_out,
+        "cut": found.cut,
+        "answers": {**dataclasses.asdict(found.answers), "outcome": outcome(THRESHOLDS["answers"], found.answers)},
+        "methods": [
+            _describe_method(each, judge(each.method, {**each.tests, "answers": found.answers}))
+            for each in found.methods
+        ],
+        "thresholds": {name: dataclasses.asdict(each) for name, each in THRESHOLDS.items()},
+        "meaning": MEANING,
+    }
+
+
+def _describe_method(found: Measured, said: Verdict) -> dict[str, Any]:
+    outcomes = {name: each for name, each in said.outcomes.items() if name != "answers"}
+    return {
+        "method": found.method,
+        "verdict": said.verdict,
+        "tests": {
+            **{
+                name: {**dataclasses.asdict(each), "outcome": outcomes.get(name, NOT_JUDGED)}
+                for name, each in found.tests.items()
+            },
+            **{name: {"outcome": each} for name, each in outcomes.items() if name not in found.tests},
+        },
+        "areas": {name: dataclasses.asdict(each) for name, each in found.areas.items()},
+        "control": {name: dataclasses.asdict(each) for name, each in found.control.items()},
+        "curves": {
+            name: {side: list(values) for side, values in dataclasses.asdict(each).items()}
+            for name, each in found.curves.items()
+        },
+        "agreement": {name: dataclasses.asdict(each) for name, each in found.agreement.items()},
+    }
+
+
+def print_agreement(result: dict[str, Any]) -> None:
+    """Print a row for each method."""
+    kind = "wrong text" if result["wrong"] else "text"
+    of = f" of {count(result['found'])}" * (result["drawn"] < result["found"])
+    say(f"{result['run']}, {result['split']}: {plural(result['drawn'], kind)}{of}; each method against deletion")
+    rows = [
+        {
+            "method": each["method"],
+            "same word first": f"{count(each['same'])} of {count(each['texts'])}",
+            "": whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
+            "by chance": "–" if each["chance"] is None else percent(each["chance"]),
+            "mean ρ": "–" if each["rho"] is None else signed(each["rho"]).lstrip("+"),
+            "over": count(each["ranked"]),
+        }
+        for each in result["methods"]
+    ]
+    tabulate(rows, ("method", "same word first", "", "by chance", "mean ρ", "over"))
+
+
+def print_believe(result: dict[str, Any]) -> None:
+    """Print the tests of a run with their thresholds, or those of one text."""
+    if "text" in result:
+        _print_sentence(result)
+        return
+    drawn = f"{plural(result['sentences'], 'sentence')} of {result['split']}, seed {result['seed']}"
+    was = "" if result["computed"] else " (was there)"
+    say(f"{result['run']}, {drawn}{was}; 95 % intervals over the sentences")
+    for number, what in (
+        (result["left_out"], "too short and left out"),
+        (result["cut"], "long and cut at 60 words or where the model stops reading"),
+    ):
+        if number:
+            say(f"{plural(number, 'sentence')} {what}")
+    say(f"right answers beyond chance (kappa): {_interval(result['answers'])}, {result['answers']['outcome']}")
+    names = [name for name in result["thresholds"] if name != "answers"]
+    rows = [
+        {"method": each["method"], "verdict": each["verdict"]}
+        | {name: _cell(each["tests"][name]) if name in each["tests"] else "not asked" for name in names}
+        for each in result["methods"]
+    ]
+    tabulate(rows, ("method", "verdict", *names), "method")
+    for each in result["methods"]:
+        if each["agreement"]:
+            rhos = ", ".join(f"{name} {_two(rho['value'])}" for name, rho in each["agreement"].items())
+            say(f"{each['method']}, mean rank correlation: {rhos}")
+    for name, each in result["thresholds"].items():
+        side = "at most" if each["small"] else "at least"
+        failed = "" if each["neither"] is None else f", failed beyond {each['neither']}"
+        say(f"{name}: {each['asks']}; passed: {side} {each['evidence']}{failed}")
+    say(result["meaning"])
+
+
+def _cell(test: dict[str, Any]) -> str:
+    return f"{_interval(test)} {test['outcome']}" if "value" in test else test["outcome"]
+
+
+def _two(value: float) -> str:
+    """Format with two digits: an interval says no more."""
+    return f"{value:.2f}".replace("-", MINUS)
+
+
+def _interval(number: dict[str, Any]) -> str:
+    return f"{_two(number['value'])} [{_two(number['low'])}, {_two(number['high'])}]"
+
+
+def _print_sentence(result: dict[str, Any]) -> None:
+    first, *_ = result["methods"]
+    if result["note"]:
+        say(result["note"])
+    edits = ", ".join(sorted({edit for each in result["methods"] for edit in each["edits"]}))
+    say(f"{plural(first['words'], 'word')}, pushed towards {first['target']}; it says nothing of other sentences")
+    say(f"said otherwise by: {edits or 'nothing that the model reads differently'}")
+    tests = ("insertion", "deletion", "pairs", "stability")
+    rows = [
+        {"method": each["method"]}
+        | {name: "" if each["tests"][name] is None else _two(each["tests"][name]) for name in tests}
+        for each in result["methods"]
+    ]
+    tabulate(rows, ("method", *tests), "method")

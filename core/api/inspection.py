@@ -1,0 +1,203 @@
+"""One text as a run reads it: tokens, prediction, what is inside the model, and its forward pass step by step."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.api.drawing import find_drawing
+from core.api.options import Change, Edit, File, PairText, RunName, Store
+from core.api.printing import say, say_edit, tabulate
+from core.cells import decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line, check_pair
+from core.text.pair import joined
+
+if TYPE_CHECKING:
+    from core.interpret.edits import Edits
+    from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Matrix
+    from core.models.trace import Intervention
+    from core.runs.load import LoadedRun
+
+
+def pair(first: str, second: str) -> str:
+    """Join two texts to the one that verbs take of a run that reads pairs; a sign ‖ in them is replaced."""
+    return joined(first, second)
+
+
+def open_text(
+    run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
+) -> tuple[LoadedRun, Edits, Intervention | None]:
+    """Load a run; return it with what is changed inside when it reads a text, also as the model takes it."""
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    check_pair(loaded.record, text)
+    edits = loaded.edits(text, edit)
+    if intervene is not None and edits.inside:
+        raise InputError("edit and intervene: one of them says what is changed inside")
+    return loaded, edits, intervene or edits.intervention()
+
+
+def present(found: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not None."""
+    return {name: value for name, value in dataclasses.asdict(found).items() if value is not None}
+
+
+def sentence(
+    run: str, text: str, store: RunStore | None = None, *, edit: str = "", intervene: Intervention | None = None
+) -> SentenceView:
+    """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
+
+    `edit` is what is changed inside, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`); `intervene`
+    what a line cannot say, a `core.models.trace.Intervention`; of `edit` only `mix.0` may be given with it.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    return loaded.inspect(text, change, unmixed=edits.unmixed)
+
+
+def inspect(
+    run: RunName, text: PairText, *, edit: Edit = "", intervene: Change = None, html: File = None, store: Store = None
+) -> dict[str, Any]:
+    """Show tokens, prediction and every attention map of one text.
+
+    Args:
+        html: Also write a page with every map.
+
+    Returns:
+        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, what is inside
+        (`core.interpret.sentence.inside`), and `mix`: None, or the `weight` of the network beside TF-IDF (1 where
+        TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
+        `parts` has these in words.
+    """
+    from core.evaluation.multilabel import NOTHING
+    from core.interpret.sentence import inside
+    from core.interpret.unknown import unknown_note
+
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
+    said = answer(record, view.probabilities)
+    if html is not None:
+        labels = said.get("labels_tuned", said.get("labels"))
+        words = "" if labels is None else ", ".join(labels) or NOTHING
+        find_drawing("inside")(view, Path(html), record, words)
+    return {
+        "run": run,
+        "text": text,
+        "edit": edits.encode(),
+        "read_as": view.read_as,
+        "tokens": list(view.tokens),
+        "unknown": list(view.unknown),
+        "unknown_words": view.unknown_words,
+        "note": unknown_note(view.unknown_words),
+        "truncated": view.truncated,
+        "prediction": said,
+        "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
+        **inside(view),
+    }
+
+
+def steps(
+    run: RunName,
+    text: PairText,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    component: int | None = None,
+    edit: Edit = "",
+    intervene: Change = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Show the forward pass of one text as stages: formulas, and with --json the matrices.
+
+    Everything is computed from the weights in float64; the last matrix is what `predict` says.
+
+    Args:
+        layer: Counted from 1; default: the last.
+        head: Counted from 1; default: the first.
+        component: Counted from 0, the base component, the default.
+
+    Returns:
+        `run`, `text`, `edit`, `tokens`; the chosen `layer`, `head`, `component`, 0 where a model has none; `layers`,
+        `heads`, `components`: how many there are; `prediction`; `note`; `stages`, from the tokens to the probabilities:
+        `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`, `values`, null
+        where a score is hidden. A stage that the model does not have says so and has no matrix.
+    """
+    loaded, edits, change = open_text(run, text, store, edit, intervene)
+    found = loaded.steps(text, layer, head, component, change, unmixed=edits.unmixed)
+    last = found.stages[-1].matrices[-1]
+    chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
+    return {
+        "run": run,
+        "text": text,
+        "edit": edits.encode(),
+        "tokens": list(found.tokens),
+        **{name: getattr(found, name) for name in ("layer", "head", "component", "layers", "heads", "components")},
+        "prediction": answer(loaded.record, chances),
+        "note": " ".join(found.notes),
+        "stages": [
+            {
+                **{name: getattr(stage, name) for name in ("key", "title")},
+                "formulas": list(stage.formulas),
+                "reading": stage.reading,
+                "matrices": [_matrix(each) for each in stage.matrices],
+            }
+            for stage in found.stages
+        ],
+    }
+
+
+def _matrix(matrix: Matrix) -> dict[str, Any]:
+    rows = [
+        [*(None if value == -math.inf else value for value in numbers), *words]
+        for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)
+    ]
+    return {"name": matrix.name, "rows": list(matrix.rows), "columns": list(matrix.columns), "values": rows}
+
+
+def print_inspect(result: dict[str, Any]) -> None:
+    """Print the prediction, the tokens, and what each layer holds."""
+    prediction = result["prediction"]
+    say_edit(result)
+    if result["note"]:
+        say(result["note"])
+    say(answer_line(prediction))
+    for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
+        say(f"{part}: {', '.join(f'{name} {decimals(p)}' for name, p in chances.items())}")
+    say("tokens: " + " | ".join(result["tokens"]))
+    for token, unknown, pieces in zip(result["tokens"], result["unknown"], result["pieces"] or (), strict=False):
+        if unknown:
+            say(f"{token} is not in the vocabulary, its pieces: {' '.join(pieces)}")
+    for number, layer in enumerate(result["layers"], start=1):
+        components, heads = len(layer["components"]), len(layer["combined"])
+        maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
+        taken = (
+            layer["cancelled"]
+            and any(layer["cancelled"])
+            and f"; cancelled {' '.join(map(decimals, layer['cancelled']))}"
+        )
+        say(f"layer {number}: {plural(components, 'component')} x {plural(heads, 'head')}{taken or ''}; {maps}")
+
+
+def print_steps(result: dict[str, Any]) -> None:
+    """Print a row for each stage, and the answer."""
+    say_edit(result)
+    if result["note"]:
+        say(result["note"])
+    if result["layers"]:
+        say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
+    rows = [
+        {"stage": f"{number} {stage['title']}", "gives": _size(stage["matrices"]), "reading": stage["reading"]}
+        for number, stage in enumerate(result["stages"], start=1)
+    ]
+    tabulate(rows, ("stage", "gives", "reading"), whole="stage")
+    say(answer_line(result["prediction"]))
+
+
+def _size(matrices: list[dict[str, Any]]) -> str:
+    return f"{len(matrices[-1]['rows'])} × {len(matrices[-1]['columns'])}" if matrices else ""

@@ -1,0 +1,148 @@
+"""This machine, and the dashboard's server as a child process that never outlives the command that started it."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import psutil
+
+import core
+from core.api.options import Store, Typed
+from core.api.printing import say
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+LOOPBACK = ("localhost", "127.0.0.1")
+EVERYWHERE = ("", "0.0.0.0", "::")
+"""What means every address of this machine."""
+
+
+def dashboard(
+    *,
+    port: int = 8501,
+    address: str = "127.0.0.1",
+    host: Annotated[Sequence[str], Typed(metavar="NAME")] = (),
+    browser: bool = True,
+) -> int:
+    """Open the dashboard in the browser.
+
+    Args:
+        port: Port to serve on.
+        address: Address to serve on; other machines need more than loopback.
+        host: A further name in the link of others, e.g. of a proxy.
+        browser: Open a browser.
+    """
+    if not 1 <= port <= 65_535:
+        raise InputError(f"--port {port}: a whole number from 1 to 65535")
+    script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
+    return serve(streamlit_command(script, port, address, host, browser=browser))
+
+
+def doctor(store: Store = None) -> dict[str, Any]:
+    """Examine what this machine offers, what is damaged or missing, and what to do about it."""
+    from core.doctor import examine
+
+    return examine(store or RunStore())
+
+
+def print_doctor(result: dict[str, Any]) -> None:
+    """Print what is here, and what to do about problems."""
+    for name, value in result.items():
+        if name != "problems":
+            say(_write_plain(value), head=f"{name.replace('_', ' ')}: ")
+    for problem in result["problems"]:
+        say(problem, head="problem: ")
+    if not result["problems"]:
+        say("nothing needs attention")
+
+
+def _write_plain(value: Any) -> str:
+    """Write plain data as words."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_write_plain(each)}" for name, each in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def streamlit_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
+    """Return the command line of the server; beyond loopback Streamlit is told which hosts a link may name."""
+    options = [
+        f"--server.port={port}",
+        f"--server.address={address}",
+        f"--server.headless={str(not browser).lower()}",
+        # Without this a first start waits at the terminal for an e-mail address.
+        "--server.showEmailPrompt=false",
+        # dashboard/server.py says where it is.
+        "--logger.hideWelcomeMessage=true",
+    ]
+    if names or not _loopback(address):
+        options += [f"--server.allowedHosts={host}" for host in allowed_hosts(address, names)]
+    return [sys.executable, "-m", "dashboard.warm", "run", str(script), *options]
+
+
+def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
+    """Return the allowed hosts of a link: Streamlit refuses all else, so that a foreign name cannot be bound to us.
+
+    Serving on every address (0.0.0.0, ::) means all addresses of this machine, and its names.
+    """
+    own: list[str] = []
+    if not _loopback(address):
+        own = [socket.gethostname(), socket.getfqdn(), *(_addresses() if address in EVERYWHERE else [address])]
+    return list(dict.fromkeys(name.lower() for name in (*LOOPBACK, *own, *names) if name))
+
+
+def links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
+    """Return the links of a server: of every address each of `hosts`, but for numbers that nobody types."""
+    typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
+    named = typed if address in EVERYWHERE else [address]
+    return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]
+
+
+def serve(command: Sequence[str]) -> int:
+    """Run a command until it ends; SIGTERM and Ctrl-C are handed on, a second one ends it at once.
+
+    Returns:
+        Its exit status, as a shell tells it.
+    """
+    child = subprocess.Popen(command)
+    asked = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        (child.kill if asked else child.terminate)()
+        asked = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        status = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _addresses() -> list[str]:
+    found = psutil.net_if_addrs().values()
+    numbers = (each.address.partition("%")[0] for addresses in found for each in addresses)
+    return [number for number in numbers if _is_address(number)]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _loopback(address: str) -> bool:
+    return address in LOOPBACK or (_is_address(address) and ipaddress.ip_address(address).is_loopback)

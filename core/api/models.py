@@ -1,0 +1,187 @@
+"""Presets that can be trained, and pretrained encoders on this machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from core import systems
+from core.api.options import Typed
+from core.api.printing import say, tabulate
+from core.exceptions import ConfigError, InputError
+from core.models.fine_tunings import FINE_TUNINGS
+from core.models.presets import PAPERS
+from core.numbers import count
+from core.runs import backbones
+from core.runs.backbones import FOLDER, getting, size_in_words
+from core.systems import CLASSES, VOCABULARY
+
+
+def presets(
+    paper: Annotated[str, Typed(f"Only those of one paper: {', '.join(PAPERS)}, or its title.", place=False)] = "",
+    *,
+    name: Annotated[str, Typed(metavar="[NAME]", place=True)] = "",
+    vocabulary: int = VOCABULARY,
+    classes: int = CLASSES,
+) -> dict[str, Any]:
+    """List the models that can be trained: all, those of one paper, or one whole.
+
+    Args:
+        name: One preset, shown in full.
+        vocabulary: Vocabulary size at which parameters are counted.
+        classes: Number of classes at which parameters are counted.
+    """
+    if name and paper:
+        raise InputError("give the name of a preset or --paper, not both")
+    if name:
+        return presets_show(name, vocabulary=vocabulary, classes=classes)
+    found = systems.listed(paper, vocabulary=vocabulary, classes=classes)
+    return {"vocabulary": vocabulary, "classes": classes, "presets": found}
+
+
+def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
+    """Show one preset whole: source, line, equation, parts, size, nearest relative, differences from its paper."""
+    return systems.whole(name, vocabulary=vocabulary, classes=classes)
+
+
+def backbones_list() -> dict[str, Any]:
+    """List the pretrained encoders that are found by name, and the papers' own with their recipes.
+
+    Returns:
+        `backbones`: each as `core.runs.backbones.described`; `folder` (SENTISCOPE_BACKBONES, empty where it is not
+        set), `hub_cache`, `families`, and `recipes`: see `backbone_recipes`.
+    """
+    return {
+        "backbones": [backbones.described(each) for each in backbones.listed()],
+        "folder": str(backbones.own_folder() or ""),
+        "hub_cache": str(backbones.hub_cache()),
+        "families": list(backbones.FAMILIES),
+        "recipes": backbone_recipes(),
+    }
+
+
+def backbone_recipes() -> list[dict[str, Any]]:
+    """List the backbones of the papers as their recipes fine-tune them, and whether their weights are here.
+
+    Returns:
+        Of each `recipe`, `paper`, `backbone`, `source`, `settings` (each with `value` and `where`, the section that
+        says so), `note`, `folder` (empty: nowhere), `ok`, `lacks` (a file), and `problem`: that, and how to get it.
+    """
+    found = []
+    for name, each in FINE_TUNINGS.items():
+        try:
+            here = backbones.described(backbones.find(each.backbone))
+        except ConfigError:
+            get = backbones.getting(each.backbone)
+            here = {"folder": "", "ok": False, "lacks": backbones.CONFIG, "problem": f"not here; {get}"}
+        found.append(
+            {
+                "recipe": name,
+                "paper": PAPERS[each.paper],
+                "backbone": each.backbone,
+                "source": each.source,
+                "settings": {key: told._asdict() for key, told in each.settings.items()},
+                "note": each.note,
+                **{key: here[key] for key in ("folder", "ok", "lacks", "problem")},
+            }
+        )
+    return found
+
+
+def backbones_check(name: Annotated[str, Typed(metavar="NAME|PATH")]) -> dict[str, Any]:
+    """Check whether a pretrained encoder can be used: its files, its sizes, the SHA-256 of its weights.
+
+    Args:
+        name: As --set model.backbone, or a recipe.
+    """
+    backbone = backbones.find(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
+    found = backbones.described(backbone)
+    return {**found, "digests": backbone.digests() if found["ok"] else {}}
+
+
+def print_presets(result: dict[str, Any]) -> None:
+    """Print a row for each preset, or one whole."""
+    if "presets" not in result:
+        _print_preset(result)
+        return
+    rows = [{**each, "parameters": f"{count(each['parameters'])}"} for each in result["presets"]]
+    tabulate(rows, ("name", "parameters", "line", "source"))
+    say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
+
+
+def _print_preset(result: dict[str, Any]) -> None:
+    say(f": {result['line']}", head=result["name"])
+    said = f"{count(result['parameters'])} with {count(result['vocabulary'])} tokens and {result['classes']} classes"
+    for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
+        say(f"{what}: {value}")
+    recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
+    say(f"trained with: {recipe or 'the defaults'}")
+    say("")
+    rows = []
+    for part in result["diagram"]:
+        times = f"{part['times']} x " if part["times"] > 1 else ""
+        rows.append({**part, "parameters": f"{times}{count(part['parameters'])}" if part["parameters"] else ""})
+        rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
+    tabulate(rows, ("part", "detail", "parameters"))
+    say("")
+    for line in result["equation"]:
+        say(f"{line['latex']}    {line['words']}")
+    say("")
+    say(f"from its nearest relative, {result['nearest']}:")
+    tabulate(result["differences"], ("setting", "what", "here", result["nearest"]))
+    if result["departures"]:
+        say("")
+        say("departs from the paper, or chooses what it leaves open, in:")
+    for each in result["departures"]:
+        follow = f" (as the paper: --set {each['instead']})" if each["instead"] else ""
+        say(f"- {each['what']}: {each['paper'] or 'not stated'}. Here {each['here']}: {each['why']}{follow}")
+    if result["trials"]:
+        say("")
+        say("worth trying, though no preset does:")
+    for each in result["trials"]:
+        say(f"- {each['question']} --set {each['set'].replace(' ', ' --set ')}")
+    say(f"Train it: sentiscope train --model {result['name']}")
+
+
+def print_backbones_list(result: dict[str, Any]) -> None:
+    """Print the encoders, and whether the papers' own are here."""
+    rows = [
+        {
+            "name": each["name"],
+            "kind": each.get("kind", ""),
+            "layers": each.get("layers", ""),
+            "width": each.get("width", ""),
+            "weights": size_in_words(each["bytes"]) if each["ok"] else each["problem"],
+        }
+        for each in result["backbones"]
+    ]
+    if rows:
+        tabulate(rows, ("name", "kind", "layers", "width", "weights"))
+    else:
+        own = result["folder"] or "not set"
+        say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {getting('OWNER/NAME')}.")
+    say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
+    states = [{**each, "state": _state(each)} for each in result["recipes"]]
+    tabulate(states, ("recipe", "backbone", "state"))
+    say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")
+
+
+def _state(recipe: dict[str, Any]) -> str:
+    """Return where a paper's backbone is, or the file that it lacks."""
+    if recipe["ok"]:
+        return f"in {recipe['folder']}"
+    return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"
+
+
+def print_backbones_check(result: dict[str, Any]) -> None:
+    """Print sizes and digests of an encoder that can be used."""
+    if not result["ok"]:
+        return
+    say(
+        f" can be used: {result['kind']}, {result['layers']} layers of {result['heads']} heads, width "
+        f"{count(result['width'])}, {count(result['vocabulary'])} tokens, texts up to {count(result['longest'])}.",
+        head=result["name"],
+    )
+    for file, digest in result["digests"].items():
+        say(f"{file}: SHA-256 {digest}")
+    say(f"{result['folder']}, {size_in_words(result['bytes'])}")
+    say(f"Train it: sentiscope train --model pretrained --set model.backbone={result['name']}")

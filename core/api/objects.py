@@ -1,0 +1,285 @@
+"""Runs and sentences as objects, for notebooks and scripts: the verbs, bound to a run.
+
+`import sentiscope` gives these. Imports nothing heavy; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+from core import notebook
+from core.api import (
+    ablation,
+    attribution,
+    behaviour,
+    codes,
+    comparison,
+    counterfactual,
+    drawing,
+    embeddings,
+    error_analysis,
+    evaluation,
+    faithfulness,
+    inspection,
+    prediction,
+    training,
+)
+from core.api import runs as runs_api
+from core.api.options import Named
+from core.api.progress import listen_in_python
+from core.config import RunConfig
+from core.exceptions import RunNotFound
+from core.runs.record import RunRecord, Status
+from core.runs.store import RunStore
+from core.runs.text_predictions import answer, answer_line
+from core.runs.worker import OnEvent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from core.interpret.sentence import MixView, SentenceView
+    from core.models.trace import Intervention
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def bind(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[Named, Given], Found]:
+    """Return a verb as a method of a run, whose name and store it takes."""
+
+    @functools.wraps(verb)
+    def method(run: Named, *given: Given.args, **named: Given.kwargs) -> Found:
+        return verb(run.name, *given, **cast(Any, {"store": run.store, **named}))
+
+    return cast(Any, method)
+
+
+def give_run(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
+    """Return a verb that trains as a function that returns the run; it prints progress unless `on_event` listens."""
+
+    @functools.wraps(verb)
+    def call(*given: Given.args, **named: Given.kwargs) -> Run:
+        store = cast("RunStore | None", named.get("store")) or RunStore()
+        with listen_in_python(cast("OnEvent | None", named.get("on_event"))) as tell:
+            said = verb(*given, **cast(Any, {**named, "store": store, "on_event": tell}))
+        return Run(said["run"], store)
+
+    return call
+
+
+def run(name: str) -> Run:
+    """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error similar ones."""
+    found = Run(name)
+    found.store.path(name)
+    return found
+
+
+def runs() -> Runs:
+    """List every run, newest first: those of this folder (`trained`, or `SENTISCOPE_RUNS`) and the starters."""
+    store = RunStore()
+    return Runs(Run(row["run"], store) for row in runs_api.runs_list(store)["runs"])
+
+
+class RunCodes(Named):
+    """What people note about the sentences of a run: codes, notes, draws, rates.
+
+    Every method is the command of its name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
+    """
+
+    list = bind(codes.codes_list)
+    add = bind(codes.codes_add)
+    edit = bind(codes.codes_edit)
+    remove = bind(codes.codes_remove)
+    code = bind(codes.codes_code)
+    note = bind(codes.codes_note)
+    merge = bind(codes.codes_merge)
+    split = bind(codes.codes_split)
+    draw = bind(codes.codes_draw)
+    rates = bind(codes.codes_rates)
+    kappa = bind(codes.codes_kappa)
+    export = bind(codes.codes_export)
+    import_ = bind(codes.codes_import)
+    undo = bind(codes.codes_undo)
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Named):
+    """One training and everything it left, as a directory; every look at it is a look at the disk."""
+
+    evaluate = bind(evaluation.evaluate)
+    compare = bind(comparison.compare)
+    behave = bind(behaviour.behave)
+    predict = bind(prediction.predict)
+    predictions = bind(runs_api.runs_predictions)
+    inspect = bind(inspection.inspect)
+    explain = bind(attribution.explain)
+    methods = bind(attribution.methods)
+    parts = bind(ablation.parts)
+    lambdas = bind(ablation.lambdas)
+    patch = bind(ablation.patch)
+    steps = bind(inspection.steps)
+    flip = bind(counterfactual.flip)
+    distance = bind(counterfactual.distance)
+    agreement = bind(faithfulness.agreement)
+    believe = bind(faithfulness.believe)
+    project = bind(embeddings.project)
+    groups = bind(embeddings.groups)
+    layers = bind(embeddings.layers)
+    neighbours = bind(embeddings.neighbours)
+    errors = bind(error_analysis.errors)
+    slices = bind(error_analysis.slices)
+    shift = bind(error_analysis.shift)
+    figure = bind(drawing.figure)
+    figures = bind(drawing.figures)
+    report = bind(drawing.report)
+    show = bind(runs_api.runs_show)
+    cancel = bind(runs_api.runs_cancel)
+    export = bind(runs_api.runs_export)
+    remove = bind(runs_api.runs_remove)
+
+    @property
+    def codes(self) -> RunCodes:
+        """What people note about its sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`."""
+        return RunCodes(self.name, self.store)
+
+    @property
+    def record(self) -> RunRecord:
+        """Everything that is recorded of the run: settings, classes, parameters, progress, results."""
+        return self.store.read(self.name)
+
+    @property
+    def status(self) -> Status:
+        """`queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
+        return self.show()["status"]
+
+    @property
+    def config(self) -> RunConfig:
+        """Its complete settings: `data`, `text`, `model` and `training`."""
+        return self.record.config
+
+    @property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """By split, by name: metrics at the end of the training; with several labels per text at 0.5."""
+        return self.record.results.get("metrics", {})
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """What the training logged as it went; see `core.api.runs.runs_history`."""
+        return runs_api.runs_history(self.name, self.store)
+
+    def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
+        """Return one text, seen from inside; see `core.api.inspection.sentence`."""
+        view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
+        return Sentence(self, view, answer(self.record, view.probabilities))
+
+    def measure(self) -> dict[str, Any]:
+        """Return what it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes here.
+
+        The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
+        """
+        found: dict[str, Any] = runs_api.runs_measure([self.name], self.store)["efficiency"][self.name]
+        return found
+
+    def resume(self, *, on_event: OnEvent | None = None) -> Run:
+        """Resume a training that was cancelled or failed, to the same bits as if it had not stopped."""
+        return give_run(training.resume)(self.name, store=self.store, on_event=on_event)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}: {notebook.facts(self._show_always())})"
+
+    def _repr_html_(self) -> str:
+        shown = self._show_always()
+        return notebook.run(shown, training.scores(training.summary(self.record)) if "results" in shown else [])
+
+    def _show_always(self) -> dict[str, Any]:
+        """Return what is known of it, also of one that is damaged or gone."""
+        try:
+            return self.show()
+        except RunNotFound as error:
+            return {"run": self.name, "status": "gone", "reason": str(error)}
+
+
+train = give_run(training.train)
+pretrain = give_run(training.pretrain)
+
+
+class Runs(tuple[Run, ...]):
+    """Runs in their order, shown as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no runs yet"
+
+    def _repr_html_(self) -> str:
+        names = {each.name for each in self}
+        listed = runs_api.runs_list(self[0].store)["runs"] if self else []
+        return notebook.runs(runs_api.runs_table({"runs": [row for row in listed if row["run"] in names]}))
+
+
+@dataclass(frozen=True, repr=False)
+class Sentence:
+    """One text as a run reads it. Of L tokens, H heads, N components; arrays are float32, queries in rows."""
+
+    run: Run
+    view: SentenceView
+    """All that is inside, also what has no name here: see `core.interpret.sentence`."""
+    prediction: dict[str, Any]
+    """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
+
+    @property
+    def text(self) -> str:
+        """The text as it was typed."""
+        return self.view.text
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """(L,): the names of rows and columns of the maps."""
+        return self.view.tokens
+
+    @property
+    def unknown(self) -> tuple[bool, ...]:
+        """(L,): True where the vocabulary lacks the token."""
+        return self.view.unknown
+
+    @property
+    def mix(self) -> MixView | None:
+        """`network`, `tfidf` and `mixture` by class, and the `weight` of the network; None: nothing is mixed in."""
+        return self.view.mix
+
+    @property
+    def maps(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (H, L, L): coefficient times map, added up over the components.
+
+        Empty without attention; (H, 0, 0) where the text is too long for maps.
+        """
+        return tuple(layer.combined for layer in self.view.layers)
+
+    @property
+    def components(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (N, H, L, L): the softmax maps, before they are added up."""
+        return tuple(layer.components for layer in self.view.layers)
+
+    @property
+    def coefficients(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (N, H, L): what every component counts, by query; the first has 1."""
+        return tuple(layer.coefficients for layer in self.view.layers)
+
+    @property
+    def gates(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (L,): how far each token may be seen, 0 to 1; empty where the model has no gates."""
+        return tuple(layer.gates for layer in self.view.layers if layer.gates is not None)
+
+    def figure(
+        self, name: str = "grid", *, theme: str = "light", options: Mapping[str, str | float] | None = None
+    ) -> Any:
+        """Draw a figure of this sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
+        return self.run.figure(name, text=self.text, theme=theme, options=options)
+
+    def __repr__(self) -> str:
+        return f"Sentence({self.text!r}: {answer_line(self.prediction)})"
+
+    def _repr_html_(self) -> str:
+        return notebook.sentence(self.view, answer_line(self.prediction))

@@ -1,0 +1,147 @@
+"""Arguments that several verbs take, and how each is typed on a command line: declared once.
+
+The command line is generated from the signatures (`core.cli`): a positional argument of a verb is one of the command, a
+keyword is an option, and the help is what the docstring says of it. `Typed` says what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.config import parse_settings
+from core.exceptions import InputError
+from core.runs.store import RunStore
+from core.runs.worker import OnEvent
+
+if TYPE_CHECKING:
+    from core.models.trace import Intervention
+
+
+@dataclass(frozen=True)
+class Typed:
+    """How an argument of a verb is typed on a command line, where that does not follow from its signature."""
+
+    help: str = ""
+    """Where the docstring of the verb does not describe it."""
+    name: str = ""
+    """The name of an option that is not that of the argument, such as `--set`."""
+    metavar: str = ""
+    kind: Any = None
+    """The type that is read from the command line, before `parse`."""
+    parse: Callable[[Any], Any] | None = None
+    place: bool | None = None
+    """True: typed by its place, False: as an option; None: as in Python."""
+    least: int | None = None
+    pair: bool = False
+    """A text, whose second one a run that reads pairs takes from `--pair`."""
+    alone: bool = False
+    """An option that replaces all others."""
+    listener: str = ""
+    """What the command line itself gives; `python`: nothing, it is for Python alone."""
+
+
+@dataclass(frozen=True, repr=False)
+class Named:
+    """A run by its name, and the folder of runs that it is in."""
+
+    name: str
+    store: RunStore = field(default_factory=RunStore, compare=False)
+
+
+AnyRun = str | Named
+
+
+def name_of(run: AnyRun) -> str:
+    """Return the name of a run that is given as an object or by name."""
+    return run.name if isinstance(run, Named) else run
+
+
+def names_of(runs: Sequence[AnyRun] | AnyRun) -> list[str]:
+    """Return the names of one run or of several."""
+    return list(map(name_of, [runs] if isinstance(runs, str | Named) else runs))
+
+
+def store_of(runs: Sequence[AnyRun], store: RunStore | None) -> RunStore:
+    """Return the given store, or that of the first run object, or the usual one."""
+    return store or next((each.store for each in runs if isinstance(each, Named)), RunStore())
+
+
+def listed(value: Sequence[str] | str) -> list[str]:
+    """Return one text or several as a list."""
+    return [value] if isinstance(value, str) and value else list(value)
+
+
+def split_pairs(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
+    """Return a parser of `["a=b", …]`; without a sign of equality it raises InputError with the sentence `wrong`."""
+
+    def parse(texts: Sequence[str]) -> dict[str, str]:
+        cut = [text.partition("=") for text in texts]
+        if any(not equals for _, equals, _ in cut):
+            raise InputError(wrong)
+        return {name.strip(): value.strip() for name, _, value in cut}
+
+    return parse
+
+
+def split_names(text: str) -> list[str]:
+    """Return names with commas between them as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def renaming(wrong: str, metavar: str = "OLD=NEW") -> Typed:
+    """Declare an option `--map` whose wrong use is answered with a sentence."""
+    return Typed(name="--map", metavar=metavar, kind=list[str], parse=split_pairs(f"--map: {wrong}"))
+
+
+OnProgress = Annotated[Callable[[str, float | None], None] | None, Typed(listener="progress")]
+"""Told what is done, and which share of it, 0 to 1, where that is known."""
+OnTraining = Annotated[OnEvent | None, Typed(listener="training")]
+Store = Annotated[RunStore | None, Typed(listener="python")]
+"""The folder of runs; None: `SENTISCOPE_RUNS`, or `trained`."""
+Stopped = Annotated[Callable[[], bool] | None, Typed(listener="stopped")]
+Change = Annotated["Intervention | None", Typed(listener="python")]
+"""What `edit` cannot say: a `core.models.trace.Intervention`; only `mix.0` of `edit` may be given with it."""
+
+RunName = Annotated[str, Typed("Name of a run; `sentiscope runs list` shows all.")]
+Runs = Annotated[Sequence[str], Typed("Names of runs.", metavar="RUN…")]
+Against = Annotated[Sequence[AnyRun] | AnyRun, Typed(metavar="RUN", kind=list[str])]
+AnyText = Annotated[str, Typed("One text.")]
+PairText = Annotated[str, Typed("One text.", pair=True)]
+Pair = Annotated[str | None, Typed("The second text, of a run that reads two at once.", metavar="TEXT")]
+Split = Annotated[str, Typed("Default: test, or the last that was evaluated.")]
+Target = Annotated[str, Typed("Default: the class with the highest probability.", metavar="CLASS")]
+Clauses = Annotated[
+    Sequence[str] | str,
+    Typed(
+        "Rows, as of `errors`: wrong, word=not, coded, code=NAME, noted …; repeat.", metavar="CLAUSE", kind=list[str]
+    ),
+]
+Settings = Annotated[
+    Mapping[str, Any] | None, Typed("A setting; repeat for more.", "--set", "A.B=C", list[str], parse_settings)
+]
+File = Annotated[Path | str | None, Typed()]
+"""A file to be written; None: none."""
+Passage = Annotated[
+    int,
+    Typed(
+        "Read texts of more words in passages of so many at most, and average their log-odds; 0: each as a whole.",
+        metavar="WORDS",
+        least=0,
+    ),
+]
+Edit = Annotated[
+    str,
+    Typed(
+        "Change the model inside, as `edit` in the link of the page Sentence: h1.2 (head 2 of layer 1 off), c2.1 (A₁ "
+        "of layer 2), m1.2.0 (A₀ of one head), h1.2:mean (at its mean), l2c1:0.5 (λ₁ of layer 2), l:0.5 (all other λ × "
+        "0.5), g1.3:0 (gate of token 3 in layer 1 closed), s:0.5 (half the lexical term), s2 (that of layer 2 off), "
+        "n3.2 or word=piece (a piece of a word silenced), mix.0 (TF-IDF out). Example: --edit h1.2,l2c1:0.5",
+        metavar="PART,…",
+    ),
+]
+Space = Annotated[str, Typed("embedding, layer 1, …, of a model that has layers; default: what its head reads.")]
+Author = Annotated[str, Typed("Who does so; default: nobody's name.")]
+Whose = Annotated[str | None, Typed("Of this one alone; default: of everybody.", "--author")]

@@ -1,0 +1,168 @@
+"""Answers of a run to texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.api.options import Edit, File, OnProgress, Passage, RunName, Settings, Store, Typed
+from core.api.options import Pair as SecondText
+from core.api.printing import say, say_edit, tabulate
+from core.cells import decimals
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.interpret.unknown import mostly_unknown, unknown_note
+from core.numbers import count
+from core.runs.record import refuse_passages
+from core.runs.store import RunStore
+from core.runs.text_predictions import (
+    answer_line,
+    check_pair,
+    predict_edited,
+    predict_file,
+    predict_passages,
+)
+from core.text.passages import words_of_passage
+
+if TYPE_CHECKING:
+    pass
+
+
+NAMED = 10
+"""Rows with many unknown words that are named."""
+
+
+def predict(
+    run: RunName,
+    texts: Annotated[Sequence[str], Typed(metavar="TEXT…")] = (),
+    *,
+    pair: SecondText = None,
+    file: Annotated[Path | str | None, Typed(name="--data")] = None,
+    to: File = None,
+    settings: Settings = None,
+    edit: Edit = "",
+    passage: Passage = 0,
+    on_progress: OnProgress = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Predict class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong.
+
+    Args:
+        texts: Texts to classify.
+        file: A text per line (.txt), or a table: CSV, TSV, JSON Lines, XLSX, Parquet.
+        to: Write the file with the predictions joined: .csv, .jsonl or .parquet.
+
+    Returns:
+        `run`, `task`, `edit`, of a file also `text` (its column), `notes` (where its encoding was guessed),
+        `differences` (between its texts and predicted labels and those that the run was tested on,
+        `core.evaluation.differences`) and `predictions`; with `to` in their place `rows` and `to`: memory does not grow
+        with the rows of a file. A prediction has `row` (from 0), `text`, `label` (with several labels `labels`, those
+        above 0.5, and `labels_tuned`, those above the thresholds chosen on validation) and `probabilities`; `unknown`,
+        the share of the words that the run does not know (None for byte pairs); `read`, how many tokens are read,
+        and `cut`, how many more it leaves out at the end; with `passage` also `passages`, a prediction each.
+        Of a run that tags words `words`, `tags`, `probabilities` (of each tag, None of a word that was not read) and
+        `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file, and `cut` the number of
+        texts that were cut.
+    """
+    from core.runs.load import load_run
+
+    store, passage = store or RunStore(), words_of_passage(passage)
+    file, to = (None if each is None else Path(each) for each in (file, to))
+    if store.read(run).task == "tokens":
+        from core.runs.tagged_texts import predict_tags
+
+        of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
+        return predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+    if file is not None and texts:
+        raise InputError("give texts or --data, not both")
+    if file is not None and edit:
+        raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
+    if pair is not None and len(texts) != 1:
+        raise InputError("--pair is the second text of one first text; of a file it is the column data.pair")
+    if passage:
+        refuse_passages(store.read(run))
+    if edit and passage:
+        raise InputError("--edit goes with texts that are read as a whole: leave --passage out")
+    if file is not None:
+        return predict_file(run, file, to, settings or {}, passage, on_progress or (lambda what, share: None), store)
+    if to is not None or settings:
+        raise InputError(f"{'--to' if to else '--set'} belongs to --data")
+    if not texts:
+        raise InputError("nothing to predict: give at least one text, or --data")
+    loaded = load_run(store, run)
+    texts = [check_pair(loaded.record, text, pair) for text in texts]
+    found = predict_passages(loaded, texts, passage) if passage else predict_edited(loaded, texts, edit)
+    return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
+
+
+def print_predict(result: dict[str, Any]) -> None:
+    """Print a row for each text, below what to know of them."""
+    predictions = result.get("predictions", [])
+    if result["task"] == "tokens":
+        _print_cut(predictions)
+        _print_tags(result)
+        return
+    say_edit(result)
+    for note in result.get("notes", ()):
+        say(f"Note: {note}.")
+    _print_unknown(predictions)
+    _print_cut(predictions)
+    for warning in result.get("differences", {}).get("warnings", ()):
+        say(warning, head="Warning: ")
+    if "to" in result:
+        say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
+        return
+    rows = _with_passages(predictions)
+    if result["task"] == "multi":
+        tabulate([{**each, "labels": answer_line(each)} for each in rows], ("row", "labels", "read", "cut", "text"))
+    else:
+        rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in rows]
+        tabulate(rows, ("row", "label", "probability", "read", "cut", "text"))
+
+
+def _print_unknown(predictions: list[dict[str, Any]]) -> None:
+    """Print which answers rest on few words."""
+    found = [each for each in predictions if mostly_unknown(each["unknown"])]
+    if len(predictions) == 1:
+        for each in found:
+            say(unknown_note(each["unknown"]))
+    elif found:
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        say(f"Half of the words or more are unknown to the run in {many}: rows {_name_rows(found)}")
+
+
+def _print_cut(predictions: list[dict[str, Any]]) -> None:
+    """Print which answers rest on the beginning of their text only."""
+    if found := [each for each in predictions if each["cut"]]:
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"
+        say(f"Only the beginning of {many} was read ({where}); 'read' and 'cut' count tokens")
+
+
+def _name_rows(found: list[dict[str, Any]]) -> str:
+    return ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
+
+
+def _with_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return predictions, each followed by its passages where it has several: row 3, then 3.0, 3.1."""
+    found = []
+    for each in predictions:
+        own = each.get("passages", [])
+        found.append(each)
+        found += [{**part, "row": f"{each['row']}.{part['row']}"} for part in own] if len(own) > 1 else []
+    return found
+
+
+def _print_tags(result: dict[str, Any]) -> None:
+    """Print a word and its tag a line, as in a file."""
+    if "to" in result:
+        cut = f"; only the beginning of {plural(result['cut'], 'text')} was read" if result["cut"] else ""
+        say(f"The words of {plural(result['rows'], 'text')} tagged into {result['to']}{cut}")
+        return
+    for each in result["predictions"]:
+        rows = [
+            {"word": word, "tag": tag, "probability": decimals(chance) if chance is not None else "not read"}
+            for word, tag, chance in zip(each["words"], each["tags"], each["probabilities"], strict=True)
+        ]
+        tabulate(rows, ("word", "tag", "probability"))

@@ -1,0 +1,134 @@
+"""A training's progress on a terminal: one bar that moves, or a line per epoch where nobody watches."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import rich.progress
+from rich.console import Console
+
+from core.api.printing import PLAIN
+from core.runs.sweep import STATES
+from core.runs.worker import OnEvent
+
+
+class _Bar:
+    """A bar on a terminal, which is there while something is done; elsewhere nothing."""
+
+    def __init__(self, console: Console, drawn: bool, *columns: rich.progress.ProgressColumn) -> None:
+        self.console, self.drawn = console, drawn
+        first = rich.progress.TextColumn("{task.description}", markup=False), rich.progress.BarColumn()
+        self.bar = rich.progress.Progress(*first, *columns, console=console, transient=True)
+
+    def __enter__(self) -> Self:
+        """Start drawing."""
+        if self.drawn:
+            self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Stop drawing."""
+        if self.drawn:
+            self.bar.stop()
+
+
+class TrainingProgress(_Bar):
+    """Prints a run's events (`core.runs.worker.OnEvent`)."""
+
+    def __init__(self, console: Console) -> None:
+        columns = rich.progress.TextColumn("{task.percentage:>3.0f} %"), rich.progress.TimeRemainingColumn()
+        super().__init__(console, console.is_terminal, *columns)
+        self.task: rich.progress.TaskID | None = None
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Print one event of a run."""
+        kind = event["kind"]
+        if kind == "step":
+            self._advance(event)
+        elif kind == "epoch":
+            shown = ", ".join(f"{name} {value:.3f}" for name, value in event["validation"].items() if value is not None)
+            self.console.print(f"epoch {event['epoch'] + 1}: validation {shown}")
+        elif kind in ("masked words", "training"):
+            self._begin(kind, event["steps"])
+        elif kind == "queued":
+            self.console.print(f"run {event['run']}")
+        elif kind == "cost":
+            time = "" if event["seconds"] is None else f" and {spoken_time(event['seconds'], 0).removesuffix(' left')}"
+            self.console.print(f"takes about {event['bytes'] / 1e9:.1f} GB of memory{time}", soft_wrap=True)
+        elif kind == "recipe":
+            for setting, why in event["left_out"].items():
+                self.console.print(f"recipe {event['recipe']}, without {setting}: {why}", soft_wrap=True)
+        else:
+            self.console.print(kind)
+
+    def _begin(self, stage: str, steps: int) -> None:
+        """Begin a stage of so many steps; a baseline has none."""
+        if not self.console.is_terminal:
+            if stage != "training":
+                self.console.print(stage)
+        elif steps:
+            if self.task is not None:
+                self.bar.remove_task(self.task)
+            self.task = self.bar.add_task(stage, total=steps)
+
+    def _advance(self, row: dict[str, Any]) -> None:
+        if self.task is not None:
+            self.bar.update(self.task, completed=row["step"])
+
+
+class SweepProgress(_Bar):
+    """Prints a sweep (`core.runs.sweep_drive.SweepState.event`): a bar, or a line for each change, or as JSON."""
+
+    def __init__(self, console: Console, as_json: bool) -> None:
+        column = rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
+        super().__init__(console, console.is_terminal and not as_json, column)
+        self.as_json, self.last = as_json, ""
+        self.task = self.bar.add_task("sweep", total=1.0, left="")
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Print how far the sweep is."""
+        if self.as_json:
+            self.console.file.write(json.dumps(event) + "\n")
+            self.console.file.flush()
+            return
+        counts = ", ".join(f"{event[state]} {state}" for state in STATES if event[state])
+        line = f"{event['runs']} runs: {counts}"
+        if self.drawn:
+            share = sum(event[state] for state in ("done", "failed", "cancelled"))
+            share += sum(run["share"] for run in event["training"])
+            self.bar.update(
+                self.task,
+                description=line,
+                completed=share / event["runs"],
+                left=spoken_time(event["seconds_left"], event["unknown"]),
+            )
+        elif line != self.last:
+            left = spoken_time(event["seconds_left"], event["unknown"])
+            self.console.print(f"{line}; {left}", soft_wrap=True)
+        self.last = line
+
+
+def spoken_time(seconds: float, unknown: int) -> str:
+    """Return how long it still takes, and for how many runs that is not known."""
+    if not seconds:
+        return "time not known yet" if unknown else "nothing left"
+    minutes = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
+    known = f"about {minutes} left"
+    return f"{known}, and {unknown} runs whose time is not known yet" if unknown else known
+
+
+@contextlib.contextmanager
+def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
+    """Return who hears the progress of a training: the given listener, else a person, as on the command line."""
+    if on_event is not None:
+        yield on_event
+        return
+    # A bar on a terminal. Elsewhere lines, also in a notebook, which says that it has colours and cannot move a bar.
+    here = Console(force_jupyter=False, force_terminal=sys.stdout.isatty(), soft_wrap=True, **PLAIN)
+    with TrainingProgress(here) as progress:
+        yield progress.tell

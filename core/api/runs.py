@@ -1,0 +1,199 @@
+"""Runs: list, show, read, measure, cancel, export, import, delete."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from core.api.options import RunName, Runs, Store, Typed
+from core.api.printing import tabulate
+from core.cells import cell_text
+from core.data.table import TEST
+from core.exceptions import InputError, RunDamaged
+from core.numbers import count, shorten
+from core.runs.configuration import train_command
+from core.runs.efficiency import efficiency, measure
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN, refuse_tagged
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def runs_list(store: Store = None) -> dict[str, Any]:
+    """List all runs, newest first, damaged ones and those that come with Sentiscope (`starter`) included."""
+    store = store or RunStore()
+    return {
+        "runs": [
+            {
+                "run": record.run,
+                "model": record.preset,
+                "described": record.described,
+                "data": record.config.data.name,
+                "task": record.task,
+                "status": record.status,
+                "reason": record.reason,
+                "created": record.created,
+                "starter": store.is_starter(record.run),
+                "metrics": record.results.get("metrics", {}),
+            }
+            for record in store.list()
+        ]
+    }
+
+
+def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what `runs_list` found as a table: a row for each run with its first numbers on test, None: undefined."""
+    rows = []
+    tagged = any(row["task"] == "tokens" for row in result["runs"])
+    for row in result["runs"]:
+        test = row["metrics"].get("test", {})
+        first = {"run": row["run"], "model": row["described"], "data": row["data"], "status": row["status"]}
+        numbers = {"test accuracy": test.get("accuracy"), "test F1 macro": test.get("f1_macro")}
+        numbers |= {"test span F1": test.get("span_f1")} if tagged else {}
+        rows.append({**first, **numbers, "reason": row["reason"]})
+    return rows
+
+
+def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
+    """Show everything the record of a run says; of a damaged one its name and the reason.
+
+    Returns:
+        The record; `newer` holds what a newer version has written and this one does not know; `efficiency` what the run
+        costs on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command`
+        trains it again, as far as its `note` says (`train_command`).
+    """
+    store = store or RunStore()
+    try:
+        record = store.read(run)
+    except RunDamaged as error:
+        return {"run": run, "status": "damaged", "reason": str(error)}
+    return {
+        **dataclasses.asdict(record),
+        "described": record.described,
+        "efficiency": dataclasses.asdict(efficiency(store, record)),
+        **dict(zip(("command", "note"), train_command(record, store), strict=True)),
+    }
+
+
+def runs_measure(runs: Runs, store: Store = None) -> dict[str, Any]:
+    """Measure time and memory of a prediction on this machine, where they are not known."""
+    store = store or RunStore()
+    return {"efficiency": {run: dataclasses.asdict(measure(store, run)) for run in runs}}
+
+
+def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
+    """Read what a training logged: a row for each step and each epoch (`kind`); empty before it begins.
+
+    `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation (`validation.accuracy`);
+    where the model has λ, `lambda`: a list by layer, by component.
+    """
+    import pandas as pd
+
+    from core.training.history import read_history
+
+    history = read_history((store or RunStore()).path(run) / HISTORY)
+    if history.unreadable:
+        raise RunDamaged(history.unreadable)
+    return pd.json_normalize(history.rows)
+
+
+def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
+    """Read what a run predicts for the texts of a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
+
+    The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
+    """
+    from core.runs.predictions import read_predictions
+
+    store = store or RunStore()
+    if store.read(run).task == "tokens":
+        from core.runs.tagged import read_tags
+
+        return read_tags(store.path(run), split or TEST)
+    return read_predictions(store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS)
+
+
+def evaluated_split(run: str, split: str, store: RunStore) -> str:
+    """Return the given split of which a run has predictions; empty: test, or the last that was evaluated."""
+    from core.runs.predictions import evaluated_splits
+
+    splits = evaluated_splits(store.path(run))
+    refuse_tagged(store.read(run))
+    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
+    if chosen not in splits:
+        found = ", ".join(splits) or "none: it is not evaluated yet"
+        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
+    return chosen
+
+
+def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
+    """Stop a run; it saves a checkpoint and can be resumed.
+
+    A process that does not stop in a minute is ended when it is asked again; its last checkpoint stays.
+    """
+    from core.runs import jobs
+
+    status = jobs.cancel(store or RunStore(), run, insist=True).status
+    answer = {"run": run, "status": status, "asked": "cancel"}
+    later = f"it stops after the step under way; after {jobs.STUCK_SECONDS:.0f} s the same command ends its process"
+    return answer if status == "cancelled" else {**answer, "next": later}
+
+
+def runs_export(
+    run: RunName, file: Annotated[Path | str, Typed("The zip file to write.")], store: Store = None
+) -> dict[str, Any]:
+    """Write a run into one zip file, without checkpoints, that `runs import` takes in elsewhere."""
+    from core.runs.archive import export_file
+
+    file = Path(file)
+    export_file(store or RunStore(), run, file)
+    return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}
+
+
+def runs_import(source: Annotated[Path | str, Typed(metavar="PATH")], store: Store = None) -> dict[str, Any]:
+    """Import a run, under its name or the next free one.
+
+    Args:
+        source: A zip file from `runs export`, or a run directory.
+    """
+    from core.runs.archive import import_run
+
+    return {"run": import_run(store or RunStore(), Path(source)), "source": str(source)}
+
+
+def runs_remove(run: RunName, store: Store = None) -> dict[str, Any]:
+    """Delete a run's directory."""
+    (store or RunStore()).remove(run)
+    return {"run": run, "removed": True}
+
+
+def print_runs_list(result: dict[str, Any]) -> None:
+    """Print a row for each run."""
+    rows = [{key: cell_text(value) for key, value in row.items()} for row in runs_table(result)]
+    for row in rows:
+        row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
+        row["reason"] = shorten(row["reason"], SHOWN)
+    reason = ("reason",) if any(row["reason"] for row in rows) else ()
+    spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
+    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
+    tabulate(rows, columns, whole="run")  # every other command wants the name
+
+
+def print_runs_measure(result: dict[str, Any]) -> None:
+    """Print what each run costs."""
+    rows = [
+        {
+            "run": run,
+            "parameters": count(found["parameters"]),
+            "training s": f"{found['seconds']:.0f}",
+            "one text ms": f"{found['one']:.2f}",
+            "batch ms per text": f"{found['batch']:.3f}",
+            "memory MB": f"{found['memory'] / 1e6:.1f}",
+            "disk MB": f"{found['disk'] / 1e6:.1f}",
+            "on": found["where"],
+        }
+        for run, found in result["efficiency"].items()
+    ]
+    tabulate(rows, tuple(rows[0]), whole="run")

@@ -1,0 +1,262 @@
+"""Sweeps: plan many runs, drive them, show their table."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import dataclasses
+import io
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from core.api.options import Settings, Stopped, Store, Typed, split_names
+from core.api.printing import printer, say, tabulate
+from core.api.progress import spoken_time
+from core.atomic import write_text
+from core.cells import BOM, decimals, no_formula
+from core.exceptions import InputError, RunDamaged
+from core.numbers import count
+from core.recipes import NAMES
+from core.runs.configuration import configure
+from core.runs.start import with_start
+from core.runs.store import RunStore
+from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
+
+SweepName = Annotated[str, Typed("Name of a sweep; `sentiscope sweeps list` shows all.")]
+Metrics = Annotated[
+    Sequence[str], Typed("Metrics of the table; default: the usual ones.", "--metric", "NAME,…", str, split_names)
+]
+Baseline = Annotated[str, Typed("Model or label of the row to compare the others with.", metavar="CELL")]
+Table = Annotated[Path | str | None, Typed("Also write the table to this file.")]
+OnSweep = Annotated[Callable[[dict[str, Any]], None] | None, Typed(listener="sweep")]
+
+
+def _split_models(texts: Sequence[str]) -> list[str]:
+    return [each for text in texts for each in split_values(text)]
+
+
+def sweep(  # noqa: PLR0913 - what a plan is made of, by name
+    name: str,
+    *,
+    models: Annotated[
+        Sequence[str], Typed(name="--model", metavar="PRESET,…", kind=list[str], parse=_split_models)
+    ] = (),
+    data: Annotated[Sequence[str], Typed(metavar="DATA")] = (),
+    grid: Annotated[
+        Mapping[str, Sequence[str]] | None, Typed(metavar="A.B=C,D", kind=list[str], parse=parse_grid)
+    ] = None,
+    settings: Settings = None,
+    seeds: Annotated[Sequence[int], Typed(metavar="N|A,B", kind=str, parse=parse_seeds)] = (),
+    folds: int = 0,
+    recipe: Annotated[str, Typed(f"On top of every preset: {NAMES}.")] = "",
+    epochs: int | None = None,
+    limit: int | None = None,
+    at_once: Annotated[int | None, Typed(name="--jobs")] = None,
+    dry_run: bool = False,
+    detach: bool = False,
+    metrics: Metrics = (),
+    baseline: Baseline = "",
+    csv: Table = None,
+    on_event: OnSweep = None,
+    stopped: Stopped = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command goes on.
+
+    Args:
+        name: Of the sweep; alone it continues the plan of that name.
+        models: Models; repeat or separate.
+        data: Data sets or files; repeat for more.
+        grid: Values to try; repeat to cross.
+        seeds: How many seeds, from 0, or which: 0,1,2.
+        folds: Cross-validation: each of so many parts of train is test once.
+        epochs: Short for --set training.epochs.
+        limit: Short for --set data.limit.
+        at_once: Runs at a time; default: SENTISCOPE_JOBS.
+        dry_run: Only show what would be trained, and for how long.
+        detach: Run in the background; `sweeps show` reports.
+        stopped: Asked about once a second. Of a sweep that another process drives True only ends the watching.
+
+    Returns:
+        `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left` and of how many runs it is `unknown`),
+        and the table as `sweeps_show`; of a dry run `members` in its place, and nothing where it is detached.
+    """
+    from core.runs import sweep as planned
+    from core.runs import sweep_drive as driving
+
+    if at_once is not None:
+        os.environ["SENTISCOPE_JOBS"] = str(at_once)  # of this process and of the runs that it starts
+    store, asked = store or RunStore(), stopped or (lambda: False)
+    tell = on_event or (lambda event: None)
+    short = {"training.epochs": epochs, "data.limit": limit}
+    settings = {**(settings or {}), **{key: value for key, value in short.items() if value is not None}}
+    if models or data or grid or settings or seeds or folds or recipe:
+        default = planned.Plan(name)
+        values = {setting: tuple(map(str, each)) for setting, each in (grid or {}).items()}
+        fixed = {setting: str(value) for setting, value in with_start(settings, store).items()}
+        chosen = tuple(models) or default.models, tuple(data) or default.data
+        plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds, recipe)
+        for each in plan.data:
+            configure(each)  # raises with the nearest name
+        planned.members(plan)  # raises where a cell is not valid
+    else:
+        plan = planned.read(store, name)
+    result = {"sweep": name, "plan": dataclasses.asdict(plan), "cells": [each.label for each in planned.cells(plan)]}
+    if dry_run:
+        runs = planned.members(plan)
+        members = [{"run": each.run, "cell": each.cell.label, "seed": each.seed, "fold": each.fold} for each in runs]
+        return {**result, "progress": driving.look(store, plan).event(), "members": members}
+    plan = planned.save(store, plan)
+    if driving.driven(store, name):
+        found = driving.look(store, plan) if detach else driving.watch(store, plan, tell=tell, stopped=asked)
+    elif detach:
+        driving.detach(store, name)
+        found = driving.look(store, plan)
+    else:
+        found = driving.drive(store, plan, tell=tell, stopped=asked)
+    result["progress"] = found.event()
+    return result if detach else result | sweeps_show(name, metrics=metrics, baseline=baseline, csv=csv, store=store)
+
+
+def sweeps_list(store: Store = None) -> dict[str, Any]:
+    """List all sweeps, newest first, with their progress; one whose plan cannot be read has a `reason` instead."""
+    from core.runs import sweep as planned
+    from core.runs import sweep_drive as driving
+
+    store = store or RunStore()
+    found: list[dict[str, Any]] = []
+    for name in planned.names(store):
+        try:
+            plan = planned.read(store, name)
+            said = driving.look(store, plan).event()
+        except (RunDamaged, InputError) as error:
+            found.append({"sweep": name, "reason": str(error)})
+            continue
+        said |= {"models": list(plan.models), "data": list(plan.data), "created": plan.created, "reason": ""}
+        found.append({**said, "driven": driving.driven(store, name)})
+    return {"sweeps": found}
+
+
+def sweeps_show(
+    name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
+) -> dict[str, Any]:
+    """Show the table of a sweep, as far as it is (`core.runs.sweep_table.table`), with its plan and progress."""
+    from core.runs import sweep as planned
+    from core.runs import sweep_drive as driving
+    from core.runs.sweep_table import table
+
+    store = store or RunStore()
+    plan = planned.read(store, name)
+    found = table(store, plan, metrics=metrics, baseline=baseline)
+    found |= {"plan": dataclasses.asdict(plan), "progress": driving.look(store, plan).event()}
+    if csv is not None:
+        _write_table(found, Path(csv))
+    return found
+
+
+def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
+    """Stop a sweep; what trains saves a checkpoint, and `sentiscope sweep NAME` goes on."""
+    from core.runs.sweep_drive import cancel
+
+    return {"sweep": name, "asked": "cancel", "runs": cancel(store or RunStore(), name)}
+
+
+def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
+    """Delete a sweep with all its runs."""
+    from core.runs.sweep import remove
+
+    return {"sweep": name, "removed": True, "runs": remove(store or RunStore(), name)}
+
+
+def _write_table(result: dict[str, Any], file: Path) -> None:
+    from core.runs.sweep_table import flat
+
+    stream, rows = io.StringIO(), flat(result)
+    writer = csv_module.writer(stream, lineterminator="\n")
+    for cells in (rows[0], *(row.values() for row in rows)):
+        writer.writerow([no_formula(cell) for cell in cells])
+    try:
+        write_text(file, BOM + stream.getvalue())
+    except OSError as error:
+        raise InputError(f"--csv {file}: cannot be written ({error.strerror})") from error
+
+
+def print_sweep(result: dict[str, Any]) -> None:
+    """Print the plan of a dry run, where to look after one in the background, or the table."""
+    plan, told = result["plan"], result["progress"]
+    left = spoken_time(told["seconds_left"], told["unknown"])
+    if "rows" in result:
+        print_sweeps_show(result)
+    elif "members" in result:
+        folds = f" x {plan['folds']} folds" if plan["folds"] else ""
+        say(f"{told['runs']} runs: {len(result['cells'])} cells x {len(plan['seeds'])} seeds{folds}")
+        for cell in result["cells"]:
+            say(f"  {cell}")
+        say(f"{told['done']} are done; {left}")
+    else:
+        say(f"{told['runs']} runs in the background; {left}")
+        say(f"Look: sentiscope sweeps show {result['sweep']}")
+
+
+def print_sweeps_list(result: dict[str, Any]) -> None:
+    """Print a row for each sweep."""
+    tabulate(result["sweeps"], ("sweep", "runs", *STATES, "models", "data", "reason"), "sweep")
+
+
+print_sweeps_cancel = printer(lambda r: f"{r['runs']} runs asked to stop")
+print_sweeps_remove = printer(lambda r: f"removed, with {r['runs']} runs")
+
+
+def print_sweeps_show(result: dict[str, Any]) -> None:
+    """Print the first metric with all that is compared, the others as they are."""
+    told = result["progress"]
+    counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
+    say(f": {told['runs']} runs, {counts}", head=result["sweep"])
+    first, *others = result["metrics"]
+    compared = ["to baseline"] if result["baseline"] else []
+    seeds = result["together"] or {"name": "", "title": ""}
+    titles = {metric["name"]: metric["title"] for metric in result["metrics"]}
+    rows = []
+    for row in result["rows"]:
+        seconds = row["seconds"]
+        rows.append(
+            {
+                "cell": row["label"],
+                "runs": f"{row['n']} of {row['of']}",
+                **{title: _spread(row["metrics"].get(name)) for name, title in titles.items()},
+                seeds["title"]: _spread(row["together"].get(seeds["name"])),
+                "TF-IDF": _spread(row["yardstick"].get(first["name"])),
+                "difference": _difference(row["versus_yardstick"].get(first["name"])),
+                "to baseline": _difference(row["versus_baseline"].get(first["name"])),
+                "parameters": "" if row["parameters"] is None else count(row["parameters"]),
+                "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
+            }
+        )
+    several = [seeds["title"]] if result["together"] else []
+    shown = (first["title"], *several, "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
+    tabulate(rows, ("cell", "runs", *shown, "parameters", "seconds"), whole="cell")
+    said = "; of seeds together, the mean of their probabilities answers" if several else ""
+    say(
+        f"On the test split: mean ± sample deviation of the runs{said}. "
+        f"Differences ({first['title']}) with their 95 % interval; * is significant at 5 %. {result['method']}"
+    )
+    for row in result["rows"]:
+        if row["apart"]:
+            say(f"{row['label']}: its seeds cannot answer together: {row['apart']}")
+    for failure in told["failures"]:
+        say(f"{failure['run']}: {failure['reason']}")
+
+
+def _spread(summary: dict[str, Any] | None) -> str:
+    if summary is None:
+        return ""
+    spread = "" if summary["deviation"] is None else f" ± {summary['deviation']:.3f}"
+    return decimals(summary["mean"]) + spread
+
+
+def _difference(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    interval = f" ({found['low']:+.3f} to {found['high']:+.3f})" if found.get("low") is not None else ""
+    return f"{found['difference']:+.3f}{interval}{' *' if found.get('significant') else ''}"

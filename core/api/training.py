@@ -1,0 +1,271 @@
+"""Train, resume, what a training run reports, and the command that trains it again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from core.api.options import AnyRun, OnTraining, Settings, Store, Typed, name_of
+from core.api.printing import say, tabulate
+from core.cells import cell_text
+from core.data.config import listed
+from core.data.sources import SOURCES
+from core.exceptions import DataError, InputError
+from core.numbers import count, whole_percent
+from core.papers.reported import counterpart
+from core.recipes import NAMES
+from core.runs.budget import LENGTHS, shortened, uncut_rows
+from core.runs.configuration import configured
+from core.runs.memory import cost
+from core.runs.queue import check_room
+from core.runs.record import RunRecord
+from core.runs.start import START
+from core.runs.store import RunStore
+from core.runs.teacher import teacher_of
+
+Start = Annotated[AnyRun, Typed(name="--from", metavar="RUN", kind=str)]
+Name = Annotated[str, Typed("Name of the run; default: data, model, seed and time.")]
+Seed = Annotated[int | None, Typed("Short for --set training.seed.")]
+Limit = Annotated[int | None, Typed("Training rows, seeded and stratified; other splits whole.")]
+NoTexts = Annotated[bool, Typed("Keep no text in the run: --set data.texts=false.")]
+
+
+def train(  # noqa: PLR0913 - each is an option that a person types by name
+    data: Annotated[str, Typed(place=False)] = "built-in",
+    model: Annotated[str, Typed(place=False)] = "ndt-01-n3",
+    settings: Settings = None,
+    *,
+    add: Sequence[str] = (),
+    start: Start = "",
+    recipe: Annotated[str, Typed(f"Settings that make small models better, under those of --set: {NAMES}.")] = "",
+    length: Annotated[str, Typed(f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
+    epochs: int | None = None,
+    seed: Seed = None,
+    limit: Limit = None,
+    name: Name = "",
+    no_texts: NoTexts = False,
+    stopped_run: Annotated[str, Typed(name="--resume", metavar="RUN", alone=True)] = "",
+    on_event: OnTraining = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Train a model, evaluate it and keep the run. Waits while other runs hold all slots.
+
+    An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends training; `--resume` continues.
+
+    Args:
+        data: A registered name, a file or a folder.
+        model: A preset; `sentiscope presets` lists all.
+        add: A registered data set whose training texts join the training split, or `counter-examples`; repeat.
+        start: Start from what this finished run has learned.
+        epochs: Short for --set training.epochs.
+        stopped_run: Resume this run, with its own settings, instead.
+
+    Returns:
+        See `summary`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out what the model cannot
+        take, and `left_out` says why. Data that cannot be used leave no run.
+    """
+    if stopped_run:
+        return resume(stopped_run, store=store, on_event=on_event)
+    store, begun = store or RunStore(), name_of(start)
+    short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
+    given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
+    given |= _added(add, store) | ({"data.texts": False} if no_texts else {})
+    config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
+    check_room(store.folder)
+    teacher_of(config, store)
+    takes = cost(config, store.list())
+    record = store.create(config, model, name, exactly=True, recipe=used)
+    if on_event and takes:
+        on_event({"kind": "cost", **takes._asdict()})
+    if on_event and used.left_out:
+        on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
+    try:
+        return resume(record.run, store=store, on_event=on_event)
+    except DataError:
+        if not store.read(record.run).data_fingerprint:  # it has never begun: its data cannot be used
+            store.remove(record.run)
+        raise
+
+
+def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
+    data: Annotated[Sequence[str], Typed(place=False)],
+    model: Annotated[str, Typed(place=False)] = "vanilla-swiglu",
+    settings: Settings = None,
+    *,
+    apart: Sequence[str] = (),
+    start: Start = "",
+    seed: Seed = None,
+    limit: Limit = None,
+    name: Name = "",
+    no_texts: NoTexts = False,
+    on_event: OnTraining = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Train an encoder that others start from: masked words, then the labels of several data sets at once.
+
+    As `train --recipe pretrain` on the data sets with + between; `train --resume` continues it.
+
+    Args:
+        data: A registered data set; repeat for more. `data.rename` makes their classes one.
+        model: A preset of an encoder.
+        apart: A data set whose texts beyond train are kept out of the training; repeat for more.
+        start: Start from this finished run.
+    """
+    if strange := [each for each in (*data, *apart) if each not in SOURCES]:
+        raise InputError(f"--data {strange[0]}: a registered data set; `sentiscope data list` shows all")
+    kept = {"data.apart": listed(apart)} if apart else {}
+    given: dict[str, Any] = {"start": start, "seed": seed, "limit": limit, "name": name, "no_texts": no_texts}
+    more: dict[str, Any] = {"on_event": on_event, "store": store}
+    return train("+".join(data), model, {**kept, **(settings or {})}, recipe="pretrain", **given, **more)
+
+
+def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
+    """Train a queued, failed or cancelled run from its last checkpoint, to the same bits as without a stop."""
+    from core.runs.worker import execute
+
+    return summary(execute(store or RunStore(), run, on_event=on_event))
+
+
+def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:
+    """Return the settings of what joins the training split; of counter-examples a copy of the list as it is now."""
+    from core.data.kept_examples import NAME
+    from core.failures.counter_examples import planned
+
+    sets = [name for name in add if name != NAME]
+    along = {"data.examples": planned(store.folder)} if NAME in add else {}
+    return along | ({"data.add": listed(sets)} if sets else {})
+
+
+def _of_length(name: str) -> dict[str, Any]:
+    if name and name not in LENGTHS:
+        raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
+    return LENGTHS.get(name, {})
+
+
+def summary(record: RunRecord) -> dict[str, Any]:
+    """Return what a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
+
+    `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
+    what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
+    texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
+    else null.
+    """
+    from core.evaluation.intervals import METHOD
+
+    results, paper = record.results, counterpart(record.preset, record.config)
+    return {
+        "run": record.run,
+        "status": record.status,
+        "reason": record.reason,
+        "model": record.preset,
+        "mixture": record.mixture,
+        "recipe": record.recipe,
+        "left_out": record.left_out,
+        "data": record.config.data.name,
+        "task": record.task,
+        "metrics": results.get("metrics", {}),
+        "intervals": results.get("intervals", {}),
+        "interval_method": METHOD,
+        **{name: results[name] for name in ("tuned", "mix", "temperature", "start", "examples") if name in results},
+        "lambda": results.get("lambda", []),
+        "yardstick": results.get("yardstick", {}),
+        "reported": None
+        if paper is None
+        else {
+            "dataset": paper.dataset,
+            "metrics": paper.metrics,
+            "lambda": [list(layer) for layer in paper.lambdas],
+            "note": paper.note,
+        },
+        "data_notes": list(record.data_notes),
+        "data_decisions": [dataclasses.asdict(each) for each in record.data_decisions],
+        "pairs": record.pairs,
+        "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
+        "seconds": record.seconds,
+    }
+
+
+def started(start: Mapping[str, Any]) -> str:
+    """Describe what a training copied: of which run, how much, and what is new."""
+    parts = [
+        f"{count(start['words'])} words" if start["words"] else "",
+        *_tops(start["partly"]),
+        *_tops(start["fresh"]),
+    ]
+    new = ", ".join(filter(None, dict.fromkeys(parts)))
+    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied" + (
+        f"; new, in whole or in part: {new}" if new else ""
+    )
+
+
+def _tops(names: Sequence[str]) -> list[str]:
+    """Name tensors by the part of the model that they belong to: `layers.1.attention.query.weight` → `query`."""
+    return [name.split(".")[-2] if name.count(".") > 1 else name.split(".")[0] for name in names]
+
+
+def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the first numbers of a `summary` as a table, a row for each split; intervals as [low, high].
+
+    With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
+    """
+    row = {"multi": _several_labels, "tokens": _tags}.get(result["task"], _single_label)
+    return [{"split": split, **row(result, split)} for split in result["metrics"]]
+
+
+def _single_label(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics = result["metrics"][split]
+    return {
+        "accuracy": metrics.get("accuracy"),
+        "95 %": result["intervals"].get(split, {}).get("accuracy"),
+        "F1 macro": metrics.get("f1_macro"),
+        "TF-IDF": result["yardstick"].get("splits", {}).get(split, {}).get("accuracy"),
+    }
+
+
+def _tags(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics = result["metrics"][split]
+    return {
+        "span F1": metrics.get("span_f1"),
+        "95 %": result["intervals"].get(split, {}).get("span_f1"),
+        "precision": metrics.get("span_precision"),
+        "recall": metrics.get("span_recall"),
+        "token accuracy": metrics.get("token_accuracy"),
+    }
+
+
+def _several_labels(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics, own, yardstick = result["metrics"][split], result.get("tuned", {}), result["yardstick"]
+    return {
+        "F1 macro, tuned": own.get("metrics", {}).get(split, {}).get("f1_macro"),
+        "95 %": own.get("intervals", {}).get(split, {}).get("f1_macro"),
+        "TF-IDF, tuned": yardstick.get("tuned", {}).get("splits", {}).get(split, {}).get("f1_macro"),
+        "at 0.5": metrics.get("f1_macro"),
+        "TF-IDF at 0.5": yardstick.get("splits", {}).get(split, {}).get("f1_macro"),
+        "F1 micro at 0.5": metrics.get("f1_micro"),
+        "AUPR": metrics.get("average_precision"),
+    }
+
+
+def print_train(result: dict[str, Any]) -> None:
+    """Print how a training ended, its first numbers, and what to do next."""
+    ended = f"{result['status']} in {result['seconds']:.0f} s"
+    say(f": {', '.join(filter(None, (ended, result['mixture'])))}", head=result["run"])
+    if start := result.get("start"):
+        say(f"Started from {started(start)}")
+    rows = scores(result)
+    tabulate(
+        [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
+    )
+    for note in result["data_notes"]:
+        say(f"{note}.", head="Data: ")
+    for sentence in result["shortened"]:
+        say(sentence, head="Note: ")
+    if result["status"] == "done" and result["task"] == "tokens":
+        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tokens of `sentiscope dashboard`')
+    elif result["status"] == "done":
+        example = '"not bad at all" --pair "it was good"' if result["pairs"] else '"not bad at all"'
+        say(f"Look inside: sentiscope inspect {result['run']} {example}")
+
+
+print_pretrain = print_train

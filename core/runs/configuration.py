@@ -1,0 +1,114 @@
+"""The settings of a run, from data set, preset, recipe and own choices; and the command that gives them again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from core.config import RunConfig, compose, flat, parse_settings
+from core.data.config import DataConfig
+from core.data.sources import named, suited
+from core.exceptions import SentiscopeError
+from core.models.presets import paper_of
+from core.recipes import RECIPES, Applied, apply
+from core.runs.backbones import with_backbone
+from core.runs.record import RunRecord
+from core.runs.start import with_start
+from core.runs.store import RunStore
+
+
+def configure(
+    data: str = "built-in",
+    model: str = "ndt-01-n3",
+    settings: Mapping[str, Any] | None = None,
+    recipe: str = "",
+    *,
+    store: RunStore | None = None,
+) -> RunConfig:
+    """Return the complete settings of a run: those that suit the data set, of the preset, a recipe, then `settings`.
+
+    With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
+    """
+    return configured(data, model, settings, recipe, store=store)[0]
+
+
+def configured(
+    data: str, model: str, settings: Mapping[str, Any] | None, recipe: str, *, store: RunStore | None = None
+) -> tuple[RunConfig, Applied]:
+    """Return the settings as `configure`, and which of the recipe's were applied."""
+    if not named(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
+        from core.data.load import load
+
+        load(DataConfig(name=data))  # raises with the nearest name
+    given, fits = with_start(settings or {}, store or RunStore()), suited(data, paper_of(model))
+    given = with_backbone(model, given, recipe)
+    found = apply(recipe, model, {"data.name": data, **given}, fits)
+    if recipe:
+        ours = [name for name in RECIPES[recipe].settings if name in given and name not in (settings or {})]
+        found.left_out.update(dict.fromkeys(ours, "the run that this training starts from has its own"))
+    return compose(model, found.settings, fits), found
+
+
+def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
+    """Return the command line that trains a run again, with every setting that preset, data and recipe do not give.
+
+    Returns:
+        The command, to be run as it is; and what would still differ or is needed, empty where nothing does.
+    """
+    store, note = store or RunStore(), ""
+    recipe = record.recipe
+    try:
+        settings = _lacking(record, recipe, store)
+    except SentiscopeError:  # what it starts from, its data or its recipe is not here: every setting is written out
+        recipe = ""
+        settings = _differences(record.config, compose(record.preset))
+    words = ["sentiscope", "train", f"--data={record.config.data.name}", f"--model={record.preset}"]
+    words += [f"--recipe={recipe}"] if recipe else []
+    words += [f"--set={name}={_typed(value)}" for name, value in settings.items() if name != "data.name"]
+    command = shlex.join(words)
+    try:
+        lost = _differences(record.config, read_command(command, store))
+        note = f"It cannot say {', '.join(lost)}." if lost else ""
+    except SentiscopeError as error:
+        note = f"It cannot be run here: {error}."
+    return command, record.unbound or note
+
+
+def read_command(command: str, store: RunStore) -> RunConfig:
+    """Return the settings that a command of `train_command` comes to."""
+    given, settings = dict[str, str](), list[str]()
+    for word in shlex.split(command)[2:]:
+        name, _, value = word.removeprefix("--").partition("=")
+        if name == "set":
+            settings.append(value)
+        else:
+            given[name] = value
+    recipe = given.get("recipe", "")
+    return configured(given["data"], given["model"], parse_settings(settings), recipe, store=store)[0]
+
+
+def _lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
+    """Return what has to be set so that the command comes to the settings of the record."""
+    wanted, settings = record.config, dict[str, Any]()
+    for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
+        made, _ = configured(wanted.data.name, record.preset, settings, recipe, store=store)
+        lacking = _differences(wanted, made)
+        if not lacking:
+            break
+        settings |= lacking
+    return settings
+
+
+_GIVEN = ("data.name", "data.lineage")
+"""Settings that a command has a word of its own for, or that a training fills in."""
+
+
+def _differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
+    found: Mapping[str, Any] = flat(made)
+    return {name: value for name, value in flat(wanted).items() if found[name] != value and name not in _GIVEN}
+
+
+def _typed(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

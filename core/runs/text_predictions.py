@@ -1,0 +1,224 @@
+"""What a run predicts for texts, for pairs, for passages and for the rows of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.config import compose
+from core.exceptions import InputError
+from core.runs.record import PROBABILITY, RunRecord
+from core.runs.store import RunStore
+from core.text.pair import joined, parted
+from core.text.passages import passages
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from core.data.apart import ReadRows
+    from core.evaluation.predict import Predictions
+    from core.runs.differences import FileSample
+    from core.runs.load import LoadedRun
+
+Tell = Callable[[str, float | None], None]
+DIGITS = 6
+"""Behind the point of a probability in a file."""
+READING = ("data.text", "data.pair", "data.delimiter", "data.encoding", "data.header", "data.quoting", "data.sheet")
+"""Settings that say how a file without labels is read."""
+MISSING = "reads two texts: give the second with --pair (in Python: pair=, or sentiscope.pair(first, second))"
+
+
+def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
+    """Return both texts as one; or a text as it is, where a run reads single texts or it is a pair already.
+
+    Raises:
+        InputError: the run reads pairs and there is no second text, or the other way round.
+    """
+    if pair is not None and not record.pairs:
+        raise InputError(f"run '{record.run}' reads single texts: leave --pair out")
+    if pair is not None and not (text.strip() and pair.strip()):
+        raise InputError(f"run '{record.run}' reads two texts, and one of them is empty; write both")
+    if pair is not None:
+        return joined(text, pair)
+    if record.pairs and parted(text) is None:
+        raise InputError(f"run '{record.run}' {MISSING}")
+    return text
+
+
+def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
+    """Return a label, or several at 0.5 and at the run's own thresholds, and the probabilities."""
+    if record.task == "single":
+        return {"label": max(probabilities, key=lambda name: probabilities[name]), "probabilities": dict(probabilities)}
+    limits = record.tuned_thresholds
+    said: dict[str, Any] = {"labels": [name for name, chance in probabilities.items() if chance > 0.5]}
+    if limits is not None:
+        said["labels_tuned"] = [name for name, chance in probabilities.items() if chance > limits.get(name, 0.5)]
+    return said | {"probabilities": dict(probabilities)}
+
+
+def answer_line(prediction: dict[str, Any]) -> str:
+    """Write the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
+    said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
+    return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
+
+
+def predict_file(
+    run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
+) -> dict[str, Any]:
+    """Predict every row of a file; listed, or written to another file row by row."""
+    import numpy as np
+
+    from core.data import apart
+    from core.data.write import check_target
+    from core.paths import resolve
+    from core.runs.differences import FileSample
+    from core.runs.load import load_run
+
+    reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
+    if to is not None:
+        to = to.expanduser()
+        check_target(to)
+        if to.exists() and to.resolve() == resolve(str(file)).resolve():
+            raise InputError(f"--to {to}: this is the file that is read; choose another name")
+    store.path(run)
+    tell("reading", None)
+    wanted = reading.pop("pair")
+    if lines and store.read(run).pairs:
+        raise InputError(f"run '{run}' reads two texts: give a table with a column for each, not a text per line")
+    with apart.read_rows(file, reading, lines=lines) as rows:
+        if not rows.rows:
+            raise InputError(f"nothing to predict: {file.name} holds no text")
+        loaded = load_run(store, run)
+        rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
+        known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
+        known |= {"notes": list(rows.notes)} if rows.notes else {}
+        sample = FileSample(loaded, file.name)
+        if to is not None:
+            _write(loaded, rows, to, passage, tell, sample)
+            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
+        found: list[dict[str, Any]] = []
+        for batch in rows.batches:
+            texts = rows.texts(batch)
+            if passage:
+                found += predict_passages(loaded, texts, passage, len(found))
+            else:
+                found += list_predictions(loaded, texts, loaded.predict(texts), len(found))
+            chances = [[*each["probabilities"].values()] for each in found[len(found) - len(texts) :]]
+            sample.add(texts, np.array(chances))
+            tell("predicting", len(found) / rows.rows)
+        return {**known, "differences": sample.differences(), "predictions": found}
+
+
+def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
+    """Return the same rows, each text with the second one of its row."""
+    from core.data.columns import second_column
+
+    first, second = second_column(rows.schema.names, asked and rows.text, wanted, file=file)
+    return rows.paired(first or rows.text, second, file)
+
+
+def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings as `core.data.apart.read_rows` takes them."""
+    if strange := sorted(set(settings) - set(READING)):
+        raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
+    names = [name.removeprefix("data.") for name in READING]
+    found = compose("vanilla", settings).data.reading()
+    return {name: found[name] for name in names}
+
+
+def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
+    """Return a prediction of each text with something changed inside, at places that each of them has."""
+    from core.models.trace import Intervention
+
+    edits = [loaded.edits(text, edit) for text in texts]
+    changes = [each.intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
+    return list_predictions(loaded, texts, loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed))
+
+
+def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
+    """Return a prediction of each text with those of its passages; every passage is read once."""
+    read = loaded.by_passage(texts, words)
+    flat = [passage for own in read.cut for passage in own]
+    found = list_predictions(loaded, texts, read.whole, first, words)
+    parts = iter(list_predictions(loaded, flat, read.each))
+    for each, own in zip(found, read.cut, strict=True):
+        each["passages"] = [next(parts) | {"row": row} for row in range(len(own))]
+    return found
+
+
+def list_predictions(
+    loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
+) -> list[dict[str, Any]]:
+    """Return a prediction of each text, numbered from the first."""
+    record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
+    for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
+        probabilities = dict(zip(record.classes, map(float, chances), strict=True))
+        known = {"unknown": loaded.tokenizer.unknown_share(text), "read": read, "cut": cut}
+        predictions.append({"row": row, "text": text, **known, **answer(record, probabilities)})
+    return predictions
+
+
+def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
+    """Return of each text how many tokens are read and how many cut off, in all of its passages together."""
+    parts = [passages(text, passage) if passage else [text] for text in texts]
+    each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
+    counts = [[next(each) for _ in own] for own in parts]
+    return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
+
+
+def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample) -> None:
+    """Write the columns of the file, followed by those of the answers."""
+    import numpy as np
+    import pyarrow as pa
+
+    from core.data.table_head import unique
+    from core.data.write import writing
+
+    own = list(rows.schema)
+    answers = _columns(loaded, [], passage)
+    names = unique([*rows.schema.names, *answers])[len(own) :]
+    types = [column.type for column in answers.values()]
+    schema = pa.schema([*own, *map(pa.field, names, types)])
+    done = 0
+    with writing(to, schema) as write:
+        for batch in rows.batches:
+            texts = rows.texts(batch)
+            found = _columns(loaded, texts, passage)
+            columns = [*batch.columns, *found.values()]
+            chances = [found[f"{PROBABILITY}{name}"].to_numpy() for name in loaded.record.classes]
+            sample.add(texts, np.stack(chances, 1))
+            write(pa.RecordBatch.from_arrays(columns, schema=schema))
+            done += len(texts)
+            tell("predicting", done / rows.rows)
+
+
+def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
+    """Return the answers by name of their column; of no text, for their types."""
+    import numpy as np
+    import pyarrow as pa
+
+    record = loaded.record
+    chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
+    names = np.array(record.classes, dtype=object)
+    said: dict[str, pa.Array] = {}
+    if record.task == "single":
+        said["predicted"] = pa.array(names[chances.argmax(1)], pa.string())
+    else:
+        said["predicted"] = _several(names, chances > 0.5)
+        if (tuned := record.tuned_thresholds) is not None:
+            limits = np.array([tuned.get(name, 0.5) for name in record.classes])
+            said["predicted_tuned"] = _several(names, chances > limits)
+    rounded = chances.round(DIGITS)
+    columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
+    unknown = pa.array([loaded.tokenizer.unknown_share(text) for text in texts], pa.float64())
+    counts = _count_read(loaded, texts, passage)
+    read, cut = (pa.array([each[place] for each in counts], pa.int64()) for place in (0, 1))
+    return {**said, **columns, "unknown": unknown, "read": read, "cut": cut}
+
+
+def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([names[row].tolist() for row in above], pa.list_(pa.string()))

@@ -1,0 +1,36 @@
+"""`sentiscope` as a person calls it, in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+
+import pytest
+
+from core.api import printing
+from core.cli import main
+
+
+@pytest.fixture(scope="module")
+def cli(place):
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
+
+    def call(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with pytest.MonkeyPatch.context() as here:
+            here.chdir(place)
+            here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
+            here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
+            here.setenv("SENTISCOPE_DATA", "")
+            here.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
+            here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    main()
+                except SystemExit as ended:
+                    code = ended.code or 0
+        return code, out.getvalue(), err.getvalue()
+
+    return call

@@ -1,0 +1,160 @@
+"""Every verb that asks a run, of a run on a tiny encoder of each family: none has a line about backbones."""
+
+from __future__ import annotations
+
+import inspect
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_backbones import FAMILIES, backbone
+
+from core import api
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+TEXT, SHORT = "good film, not bad", "good film"
+OF_FILES = ("codes_", "counter_examples_", "resume", "runs_cancel", "runs_export", "runs_remove", "runs_show")
+"""What takes the files of a run and no model: held in tests of their own."""
+SETTINGS = {
+    "data.split": "0.6/0.2/0.2",
+    "training.threads": 1,
+    "training.epochs": 3,
+    "training.batch_size": 16,
+    "training.lr": 1e-3,
+    "text.max_length": 24,
+    "model.attention.lexical": "add",
+    "text.lexicon": "vader",
+}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def store(request, tmp_path_factory):
+    """Runs `own` and `plain` on an encoder of each family, with sigma and without."""
+    folder, table = tmp_path_factory.mktemp(request.param), ["text,label"]
+    for label, words in (("positive", ("good", "great")), ("negative", ("bad", "awful"))):
+        table += [f"{word} film {a}{b},{label}" for word in words for a in "abcdefgh" for b in "vwxyz"]
+    (folder / "films.csv").write_text("\n".join(table) + "\n")
+    given = {**SETTINGS, "model.backbone": str(backbone(folder / "tiny", request.param))}
+    found = RunStore(folder / "runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
+        api.train(str(folder / "films.csv"), "pretrained", given, name="own", store=found)
+        none = {**given, "model.attention.lexical": "none", "text.lexicon": ""}
+        api.train(str(folder / "films.csv"), "pretrained", none, name="plain", store=found)
+    return found
+
+
+@pytest.fixture
+def said(store):
+    """What it says of `TEXT`: its label and the logarithm of that label's odds."""
+    (found,) = api.predict("own", [TEXT], store=store)["predictions"]
+    return found["label"], log(found["probabilities"][found["label"]] / (1 - found["probabilities"][found["label"]]))
+
+
+def test_every_verb_that_asks_a_run_is_asked_here():
+    names = {each.partition(":")[2] for each in api.VERBS.values()}.union(*api.PYTHON.values())
+    first = {name: next(iter(inspect.signature(getattr(api, name)).parameters), "") for name in names}
+    named = [name for name, parameter in first.items() if parameter == "run" and not name.startswith(OF_FILES)]
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert sorted(name for name in named if f"api.{name}(" not in source) == []
+
+
+def test_the_history_has_its_epochs_and_the_predictions_are_those_of_the_metrics(store):
+    history, rows = api.runs_history("own", store=store), api.runs_predictions("own", store=store)
+    assert history["epoch"].max() == 2  # from 0
+    found = api.evaluate("own", store=store)
+    assert found["metrics"]["accuracy"] == pytest.approx((rows["label"] == rows["predicted"]).mean())
+    assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
+
+
+def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb(store, said):
+    label, odds = said
+    inside = api.inspect("own", TEXT, store=store)
+    assert 1 / (1 + exp(-odds)) == pytest.approx(inside["prediction"]["probabilities"][label], abs=1e-5)
+    for asked in (api.explain, api.methods, api.parts):
+        assert asked("own", TEXT, target=label, store=store)["log_odds"] == pytest.approx(odds, abs=1e-4)
+    view = api.sentence("own", TEXT, store=store)
+    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] in ("[CLS]", "<s>")
+    assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
+
+
+def test_a_push_by_deletion_is_what_the_odds_lose_without_the_word(store, said):
+    label, odds = said
+    (push,) = [w["push"] for w in api.explain("own", TEXT, target=label, store=store)["words"] if w["word"] == "bad"]
+    (without,) = api.predict("own", ["good film, not "], store=store)["predictions"]
+    left = without["probabilities"][label]
+    assert push == pytest.approx(odds - log(left / (1 - left)), abs=1e-4)
+
+
+def test_all_methods_speak_and_shapley_s_pushes_come_to_what_the_words_add(store, said):
+    found = api.methods("own", TEXT, target=said[0], store=store)
+    pushes = {"shapley", "integrated", "gradient", "attention", "deletion"}
+    assert all(pushes <= set(word["pushes"]) for word in found["words"]) and len(found["words"]) == 5
+    (nothing,) = [each["probabilities"][said[0]] for each in api.predict("own", [" "], store=store)["predictions"]]
+    added = said[1] - log(nothing / (1 - nothing))
+    assert sum(word["pushes"]["shapley"] for word in found["words"]) == pytest.approx(added, abs=1e-3)
+    believed = api.believe("own", TEXT, store=store)
+    assert pushes <= {each["method"] for each in believed["methods"]}
+    agreed = api.agreement("own", limit=5, store=store)["methods"]
+    assert all(0 <= each["same"] <= each["texts"] == 5 for each in agreed)
+
+
+def test_what_a_word_needs_to_be_another_is_true_of_the_model(store):
+    found = api.flip("own", SHORT, store=store)
+    if found["flip"]:
+        (again,) = api.predict("own", [found["flip"]["text"]], store=store)["predictions"]
+        assert again["label"] == found["flip"]["label"] != found["label"]
+    curve = api.distance("own", "the {} film", most=3, store=store)
+    texts = [step["text"] for step in curve["steps"]]
+    predicted = api.predict("own", texts, store=store)["predictions"]
+    expected = [each["probabilities"][curve["target"]] for each in predicted]
+    assert curve["curves"][0]["probabilities"] == pytest.approx(expected, abs=1e-5) and len(texts) == 4
+
+
+def test_a_part_without_its_output_and_one_with_another_s(store):
+    kinds = {each["kind"] for each in api.parts("own", TEXT, store=store)["parts"]}
+    assert {"layer", "head"} <= kinds
+    patched = api.patch("own", SHORT, "good mlif", store=store)
+    last = max(each["layer"] for each in patched["patches"])
+    (whole,) = [each for each in patched["patches"] if each["kind"] == "layer" and each["layer"] == last]
+    assert whole["log_odds"] == pytest.approx(patched["donor_log_odds"], abs=1e-4)
+    with pytest.raises(InputError, match="no λ"):
+        api.lambdas("own", TEXT, store=store)
+    found = api.steps("own", TEXT, store=store)
+    assert [each["key"] for each in found["stages"]][:3] == ["tokens", "embedding", "queries"]
+
+
+def test_spaces_of_the_test_sentences(store):
+    assert [each["name"] for each in api.layers("own", store=store)["stages"]] == [
+        "embedding",
+        "layer 1",
+        "layer 2",
+        "head",
+    ]
+    assert api.project("own", method="pca", store=store)["n"] == api.groups("own", store=store)["n"] == 32
+    near = [each["distance"] for each in api.neighbours("own", TEXT, store=store)["neighbours"]]
+    assert len(near) == 10 and near == sorted(near)
+
+
+def test_errors_slices_shift_and_behaviour(store):
+    wrong = api.errors("own", store=store)
+    rows = api.runs_predictions("own", store=store)
+    assert wrong["wrong"] == (rows["label"] != rows["predicted"]).sum()
+    api.slices("own", save="good", where=["text~good"], store=store)
+    (slice,) = api.slices("own", store=store)["slices"]
+    assert slice["name"] == "good" and slice["n"] == rows["text"].str.contains("good").sum()
+    assert api.shift("own", store=store)["n"] == {"training": 96, "split": 32}
+    assert api.behave("own", store=store)["suite"]["tests"] > 40
+
+
+def test_two_of_them_beside_each_other_drawn_and_reported(store, tmp_path):
+    pair = api.compare("own", "plain", store=store)["pairs"][0]
+    scores = [store.read(name).results["metrics"]["test"]["accuracy"] for name in ("own", "plain")]
+    assert pair["difference"] == pytest.approx(scores[0] - scores[1])
+    assert api.figure("own", "roc", store=store).data
+    assert api.figures("own", tmp_path / "all", only=["confusion"], store=store)["files"]
+    report = api.report("own", tmp_path / "own.html", store=store)
+    assert {"results", "errors", "map", "learning", "model"} <= {each["name"] for each in report["sections"]}

@@ -1,0 +1,140 @@
+"""`sentiscope codes …` and `run.codes`: the same answers, tables, files and refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core.api.objects import Run
+from core.runs.store import RunStore
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("codes")
+
+
+@pytest.fixture
+def run(place):
+    """A run with twenty errors in forty rows, and no codes yet."""
+    shutil.rmtree(place / "runs", ignore_errors=True)
+    store, labels = RunStore(place / "runs"), np.arange(40) % 2
+    rows = texts(labels, id=[f"t-{n}" for n in range(40)])
+    answering(store, "one", right_where(np.arange(40) >= 20, labels), rows)
+    return Run("one", store)
+
+
+def coded(cli, *words, of="one"):
+    """What a command of codes answers as JSON."""
+    code, out, err = cli("codes", words[0], of, *words[1:], "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+@pytest.mark.slow
+def test_a_session_on_the_terminal(cli, run):
+    assert coded(cli, "add", "irony", "--definition", "=means the opposite")["place"] == 1
+    coded(cli, "add", "label", "--author", "ann")
+    drawn = coded(cli, "draw", "8", "--seed", "3", "--csv", "drawn.csv")
+    assert (drawn["n"], drawn["of"], drawn["said"]) == (8, 20, "20 of 40 sentences: wrong.")
+    keys = drawn["keys"]
+    assert cli("codes", "draw", "one", "8", "--seed", "3")[1].splitlines()[-8:] == keys
+    given = [each for key in keys[:5] for each in ("--key", key)]
+    assert coded(cli, "code", "irony", *given, "--author", "ann")["rows"] == 5
+    rates = coded(cli, "rates")
+    assert not rates["complete"] and rates["sample"]["coded"] == 5 and rates == run.codes.rates()
+    coded(cli, "code", "label", *[each for key in keys[5:] for each in ("--key", key)])
+    coded(cli, "note", keys[0], "so it is")
+    code, out, _ = cli("codes", "rates", "one")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0 and lines[0] == (
+        "20 of 40 sentences: wrong. 8 rows of 20, drawn at random and coded. "
+        "A code counts where any of 2 authors gave it."
+    )
+    assert lines[1:] == ["code n share 95 %", "irony 5 0.625 0.306 to 0.863", "label 3 0.375 0.137 to 0.694"]
+    listed = coded(cli, "list", "--where", "all")
+    assert listed == run.codes.list(where="all")
+    assert [(each["author"], each["coded"], each["notes"]) for each in listed["authors"]] == [("", 3, 1), ("ann", 5, 0)]
+    code, out, _ = cli("codes", "list", "one")
+    assert code == 0 and "ann: 5 of 20 rows coded, 0 notes." in out and "Drawn: 8 of 20, seed 3" in out
+    assert len(run.errors(where=["wrong", "code=irony"])["rows"]) == 5
+    assert coded(cli, "undo") == {"undone": f"note: row {keys[0]}"}
+
+
+@pytest.mark.slow
+def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli, run, tmp_path):
+    coded(cli, "add", "irony")
+    coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
+    assert coded(cli, "rates")["complete"] and coded(cli, "rates", "--where", "row<20")["complete"]
+    for where in ("coded", "code=irony"):
+        told = coded(cli, "rates", "--where", where)
+        assert not told["complete"] and told["codes"][0]["share"] is None and "Chosen by their codes" in told["said"]
+    coded(cli, "draw", "8", "--csv", str(tmp_path / "ben.csv"), "--author", "ben")
+    assert "ann" not in (tmp_path / "ben.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_merge_split_edit_and_rm(cli, run):
+    for name in ("irony", "sarcasm", "label"):
+        coded(cli, "add", name)
+    coded(cli, "code", "sarcasm", "--where", "wrong")
+    assert coded(cli, "merge", "sarcasm", "--into", "irony")["rows"] == 20
+    assert coded(cli, "split", "irony", "--into", "wry", "--where", "text~1")["rows"] == 11
+    assert coded(cli, "edit", "wry", "--to", "dry", "--place", "9")["place"] == 9
+    book = {each["code"]: each["n"] for each in coded(cli, "list")["codes"]}
+    assert book == {"irony": 9, "label": 0, "dry": 11}
+    assert coded(cli, "rm", "label")["removed"]
+    assert cli("codes", "rm", "one", "dry")[0] == 2
+
+
+@pytest.mark.slow
+def test_two_authors_are_compared(cli, run):
+    coded(cli, "add", "irony")
+    coded(cli, "add", "label")
+    coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
+    coded(cli, "code", "irony", "--where", "row<10", "--author", "ben")
+    coded(cli, "code", "label", "--where", "row=10..19", "--author", "ben")
+    found = coded(cli, "kappa", "ann", "ben")
+    assert (found["n"], found["same"], found["kappa"]) == (20, 10, 0.0) and found == run.codes.kappa("ann", "ben")
+    code, out, _ = cli("codes", "kappa", "one", "ann", "ben")
+    assert code == 0 and out.startswith("20 rows coded by both, 10 alike: 0.00 (")
+    assert cli("codes", "kappa", "one", "ann", "carl")[0] == 2
+
+
+@pytest.mark.slow
+def test_files_go_out_and_in(cli, run, tmp_path):
+    coded(cli, "add", "irony", "--definition", "=x")
+    coded(cli, "code", "irony", "--where", "wrong")
+    assert coded(cli, "export", str(tmp_path / "a.csv"), "--book", str(tmp_path / "b.csv"))["rows"] == 20
+    assert "'=x" in (tmp_path / "b.csv").read_text()
+    assert ",id,author,codes,note,time" in (tmp_path / "a.csv").read_text()
+    before = run.codes.list()["codes"]
+    for file in run.store.folder.glob("codes.sqlite*"):
+        file.unlink()
+    taken = coded(cli, "import", str(tmp_path / "a.csv"), "--book", str(tmp_path / "b.csv"))
+    assert taken == {"rows": 20, "added": ["irony"], "codes": 1} and run.codes.list()["codes"] == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("code", "one", "irony", "--key", "abc"), "key 'abc': no sentence of one, test has it"),
+        (("code", "one", "irony"), "name at least one code, and rows"),
+        (("code", "one", "irony", "--where", "wrong"), "`sentiscope codes add` makes one"),
+        (("draw", "one", "100"), "100 at random of 20 rows: draw 1 to 20"),
+        (("split", "one", "irony", "--into", "x"), "say which rows"),
+        (("export", "one", "/nowhere/a.csv"), "cannot be written"),
+        (("import", "one", "absent.csv"), "absent.csv: no such file"),
+        (("undo", "one"), "nothing to undo"),
+        (("list", "none"), "no run 'none'"),
+        (("rates", "one", "--where", "code=x"), "no code 'x'; the codes are: none yet"),
+    ],
+)
+def test_wrong_input_is_answered_with_a_sentence(cli, run, words, said):
+    code, _, err = cli("codes", *words)
+    assert code == 2 and said in " ".join(err.split())

@@ -1,0 +1,890 @@
+"""Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+from mixtures import mix_in
+from scipy.stats import binomtest
+from sklearn.metrics import accuracy_score, confusion_matrix
+
+from core import api
+from core.cli import main
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.batch_size": 8,
+    "training.lr": 0.01,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+TINY = [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with labelled reviews and an own folder of runs."""
+    folder = tmp_path_factory.mktemp("cli")
+    random = np.random.default_rng(0)
+    rows = []
+    for number in range(120):
+        label = ("bad", "good")[number % 2]
+        words = [f"word{each}" for each in random.integers(0, 30, random.integers(1, 10))]
+        rows.append(f"{' '.join([*words, label])},{'positive' if label == 'good' else 'negative'}")
+    (folder / "reviews.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(cli):
+    """The JSON of a training run under the name `first`."""
+    code, out, err = cli(
+        "train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", "--json", *TINY
+    )
+    assert code == 0, err
+    return json.loads(out)
+
+
+def load(result):
+    code, out, err = result
+    assert code == 0, err
+    assert out.count("\n") == 1, "one JSON object on stdout"
+    return json.loads(out)
+
+
+def test_train_reports_status_metrics_intervals_and_lambda(trained):
+    assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
+    assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
+    for split in ("validation", "test"):
+        assert 0.9 <= trained["metrics"][split]["accuracy"] <= 1
+        low, high = trained["intervals"][split]["accuracy"]
+        assert low <= trained["metrics"][split]["accuracy"] <= high
+    assert np.shape(trained["lambda"]) == (2, 1)
+    assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("text,label\n", "holds a single row"),
+        ("a fine day\na dull day\n" * 20, "40 rows with one column and no labels"),
+        ("text,label\n" + "a fine day,good\n" * 20, "every row has the label 'good'"),
+    ],
+)
+def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place, content, said):
+    (place / "odd.csv").write_text(content)
+    code, out, err = cli("train", "--data", "odd.csv", "--model", "vanilla", "--name", "odd", *TINY)
+    assert (code, out) == (2, "") and said in " ".join(err.split())
+    assert not list((place / "runs").glob("*odd*"))
+
+
+def test_limit_and_seed_cut_training_rows_only(cli):
+    cut = load(
+        cli(
+            "train", "--data", "reviews.csv", "--model", "vanilla", "--epochs", 1, "--limit", 20, "--seed", 3,
+            "--name", "cut", "--json", *TINY,
+        )
+    )  # fmt: skip
+    record = load(cli("runs", "show", "cut", "--json"))
+    assert cut["lambda"] == [] and record["config"]["data"]["limit"] == 20 and record["config"]["training"]["seed"] == 3
+    assert any("train cut from 96 to 20 rows" in note for note in record["data_notes"])
+    assert load(cli("evaluate", "cut", "--json"))["n"] == 12
+
+
+def test_a_length_is_settings_that_others_override(cli):
+    code, _, err = cli("train", "--length", "a week")
+    assert code == 2 and "'short', 'medium', 'full'" in err
+    aimed = ("--length", "short", "--epochs", "1", "--name", "aimed")
+    assert cli("train", "--data", "reviews.csv", "--model", "vanilla", *aimed, "--json", *TINY)[0] == 0
+    config = load(cli("runs", "show", "aimed", "--json"))["config"]
+    assert (config["training"]["epochs"], config["data"]["limit"]) == (1, 16_000)
+    assert load(cli("runs", "rm", "aimed", "--json"))["removed"]
+
+
+def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
+    packed = load(cli("runs", "export", "first", "first.zip", "--json"))
+    assert packed["bytes"] == (place / "first.zip").stat().st_size
+    assert load(cli("runs", "import", "first.zip", "--json"))["run"] == "first-2"
+    copy, first = (load(cli("predict", run, "good word1", "--json"))["predictions"] for run in ("first-2", "first"))
+    assert copy == first
+    assert load(cli("runs", "rm", "first-2", "--json"))["removed"]
+    (place / "bad.zip").write_bytes(b"no zip")
+    code, _, err = cli("runs", "import", "bad.zip")
+    assert code == 2 and "bad.zip: is not a zip file" in err
+
+
+def test_evaluate_gives_what_predictions_say(cli, trained):
+    shown = load(cli("evaluate", "first", "--json"))
+    assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
+    assert shown["metrics"] == pytest.approx(trained["metrics"]["test"], abs=1e-6)
+    assert np.sum(shown["confusion"]) == shown["n"] == 12
+
+
+def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
+    found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
+    assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
+    assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
+    assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
+
+
+def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
+    shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
+    lines = (place / "reviews.csv").read_text().splitlines()[1:]
+    truth = [line.rsplit(",", 1)[1] for line in lines]
+    (place / "texts.jsonl").write_text("\n".join(json.dumps({"text": line.rsplit(",", 1)[0]}) for line in lines))
+    predicted = [
+        each["label"] for each in load(cli("predict", "first", "--data", "texts.jsonl", "--json"))["predictions"]
+    ]
+    assert shown["n"] == 120 and shown["split"] == "all"
+    assert shown["metrics"]["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
+    assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
+
+
+def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
+    short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
+    load(cli("train", *short, "--name", "shorter", "--json", *TINY))
+    both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "shorter")
+    shown = load(cli(*both, "--json"))
+    assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
+    assert set(shown["yardsticks"]) == {"tfidf-logreg", "tfidf-logreg-chars"}
+    pair = shown["against"]
+    assert (pair["first"], pair["second"], pair["metric"]) == ("first", "shorter", "accuracy")
+    alone = pair["only_first_right"], pair["only_second_right"]
+    assert pair["p"] == pytest.approx(binomtest(alone[0], max(1, sum(alone))).pvalue)
+    assert pair["difference"] == pytest.approx((alone[0] - alone[1]) / 120)
+    code, out, _ = cli(*both)
+    assert code == 0 and "predicted negative" in out and "Without the rows seen in training, n = " in out
+    assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
+    limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit", 10, "--json"))
+    assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
+
+
+def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
+    (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
+    code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
+    assert (
+        code == 2 and "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err and "--map 0=negative" in err
+    )
+    mapped = load(
+        cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
+    )
+    assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
+    code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
+    assert code == 2 and "the classes of run 'first' are negative, positive" in err
+
+
+def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
+    shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
+    assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
+    assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
+    assert [shown["predictions"][i]["label"] for i in (0, 2)] == ["positive", "negative"]
+    assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
+    (place / "lines.txt").write_text("so good\n\nso bad\n")
+    assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+
+
+def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
+    whole = [
+        each["probabilities"]["positive"]
+        for each in load(cli("predict", "first", "so good", "so bad", "--json"))["predictions"]
+    ]
+    said = load(cli("predict", "first", "so good so bad", "good", "--passage", "2", "--json"))["predictions"]
+    assert [[each["text"] for each in row["passages"]] for row in said] == [["so good", "so bad"], ["good"]]
+    assert [each["probabilities"]["positive"] for each in said[0]["passages"]] == pytest.approx(whole, abs=1e-6)
+    odds = [np.log(chance / (1 - chance)) for chance in (*whole, said[0]["probabilities"]["positive"])]
+    assert odds[2] == pytest.approx((odds[0] + odds[1]) / 2, abs=1e-4)
+    _, *lines = cli("predict", "first", "so good so bad", "good", "--passage", "2")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["row", "0", "0.0", "0.1", "1"], "below what it says of unknown words"
+    (place / "lines.txt").write_text("so good so bad\ngood\n")
+    asked = ("predict", "first", "--data", "lines.txt", "--passage", "2")
+    assert load(cli(*asked, "--json"))["predictions"] == said
+    cli(*asked, "--to", "said.csv")
+    chances = [each["probabilities"]["positive"] for each in said]
+    assert pd.read_csv(place / "said.csv")["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
+    code, _, err = cli("predict", "first", "good", "--passage", "2", "--edit", "h1.1")
+    assert code == 2 and "leave --passage out" in err
+
+
+def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
+    said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
+    assert [each["unknown"] for each in said] == [0, 0.5, 1]
+    for command in ("predict", "inspect"):
+        out = cli(command, "first", "zzz qqq www")[1].replace("\n", " ")
+        note = out.find("The run knows no word of this text.")
+        assert -1 < note < max(out.find("positive"), out.find("negative"))
+        assert "unknown" not in cli(command, "first", "good")[1]
+    out = cli("predict", "first", "good", "good zzz", "zzz qqq www")[1]
+    assert out.startswith("Half of the words or more are unknown to the run in 2 texts of 3: rows 1, 2")
+    inside = load(cli("inspect", "first", "zzz qqq www", "--json"))
+    assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
+
+
+def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
+    most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
+    expected = [(1, 0), (most, 300 - most)]
+    said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
+    assert [(each["read"], each["cut"]) for each in said] == expected
+    out = " ".join(cli("predict", "first", "good", long)[1].split())
+    assert out.startswith("Only the beginning of 1 text of 2 was read (row 1)") and " read cut " in out
+    assert "beginning" not in cli("predict", "first", "good")[1]
+    (place / "long.txt").write_text(f"good\n{long}\n")
+    for asked, cut in (((), expected), (("--passage", "10"), [(1, 0), (300, 0)])):
+        cli("predict", "first", "--data", "long.txt", "--to", "cut.csv", *asked)
+        frame = pd.read_csv(place / "cut.csv")
+        assert list(zip(frame["read"], frame["cut"], strict=True)) == cut
+        said = load(cli("predict", "first", "--data", "long.txt", "--json", *asked))["predictions"]
+        assert [(each["read"], each["cut"]) for each in said] == cut
+
+
+def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
+    lines = (place / "reviews.csv").read_text().splitlines()[1:7]
+    rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
+    rows[1]["review"] += " unheard"
+    pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
+    listed = load(cli("predict", "first", "--data", "mine.csv", "--json"))
+    assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
+        r["review"] for r in rows
+    ]
+    code, out, _ = cli("predict", "first", "--data", "mine.csv", "--to", "said.csv")
+    assert code == 0 and "6 texts of the column 'review' classified into said.csv" in out
+    for name in ("out.csv", "out.jsonl", "out.parquet"):
+        code, out, err = cli("predict", "first", "--data", "mine.csv", "--to", name, "--json")
+        assert code == 0, err
+        told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
+        found = json.loads(out)
+        assert "too few to compare" in found.pop("differences")["left_out"]
+        assert found == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
+        frame = read[name.split(".")[1]](place / name)
+        assert frame[["id", "review", "predicted"]].to_dict("records") == rows
+        assert frame["predicted (2)"].tolist() == [each["label"] for each in listed["predictions"]]
+        chances = [each["probabilities"]["positive"] for each in listed["predictions"]]
+        assert frame["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
+        assert frame["unknown"].tolist() == pytest.approx([each["unknown"] for each in listed["predictions"]])
+
+
+def jsonl(path):
+    return pd.DataFrame([json.loads(line) for line in path.read_text().splitlines()])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
+        (["--data", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
+        (["--data", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
+        (["--data", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
+        (["--data", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
+        (["--data", "none.csv", "--to", "none-out.csv"], "none.csv"),
+        (["--data", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
+        (["so good", "--to", "none-out.csv"], "--to belongs to --data"),
+        (["so good", "--set", "data.text=x"], "--set belongs to --data"),
+    ],
+)
+def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
+    (place / "mine.csv").write_text("id,review\n" + "1,so good\n" * 20)
+    (place / "late.csv").write_text("id,review\n" + "1,so good\n" * 6000 + "2,so,bad\n")
+    code, out, err = cli("predict", "first", *words)
+    assert (code, out) == (2, "") and message in err and "Traceback" not in err
+    assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
+
+
+def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
+    """Peak of everything that predicts, in processes of their own; a row more may cost 100 bytes at most."""
+    peaks = []
+    for rows in (10_000, 60_000):
+        path = place / f"{rows}.csv"
+        path.write_text("id,review,stars\n" + "".join(f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows)))
+        words = ["predict", "first", "--data", path.name, "--to", "many.csv"]
+        environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
+        command = [sys.executable, "-m", "core.cli", *words]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = psutil.Popen(command, cwd=place, env=environment, **silent)
+        peak = 0
+        while process.poll() is None:
+            with contextlib.suppress(psutil.Error):
+                peak = max(peak, sum(each.memory_info().rss for each in [process, *process.children(recursive=True)]))
+            time.sleep(0.02)
+        assert process.returncode == 0
+        peaks.append(peak)
+        assert sum(1 for _ in (place / "many.csv").open()) == rows + 1
+    assert peaks[1] - peaks[0] < 100 * 50_000 + 20e6
+
+
+def test_a_line_ends_where_editors_end_it(cli, trained, place):
+    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
+    shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
+    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
+
+
+HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
+
+
+def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
+    code, out, _ = cli("predict", "first", HOSTILE, "--json")
+    assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
+    assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
+
+
+def test_a_text_never_steers_the_terminal(cli, trained):
+    for verb in ("predict", "inspect", "explain", "steps", "flip"):
+        code, out, _ = cli(verb, "first", HOSTILE)
+        assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
+    assert "\\udcff \\x1b[31m good \\x07 😀" in cli("predict", "first", HOSTILE)[1]
+
+
+def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr(sys, "argv", ["sentiscope", "data", "list"])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, encoding="ascii", write_through=True))
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert "\\U0001f525" in pipe.getvalue().decode("ascii")
+
+
+@pytest.fixture(scope="module")
+def stirred(cli, trained, place):
+    """`first` with TF-IDF mixed into its answers."""
+    cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "counted")
+    store = RunStore(place / "runs")
+    shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
+    mix_in(store, "stirred", "counted", 0.25)
+
+
+def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
+    shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
+    length = len(shown["tokens"])
+    layer = shown["layers"][1]
+    components, c = np.array(layer["components"]), np.array(layer["coefficients"])
+    assert components.shape == (2, 2, length, length) and c.shape == (2, 2, length) and layer["gates"] is None
+    np.testing.assert_allclose((c[..., None] * components).sum(0), layer["combined"], atol=1e-6)
+    np.testing.assert_allclose(components.sum(-1), 1, atol=1e-5)
+    assert c[1, 0, 0] == pytest.approx(trained["lambda"][1][0], abs=1e-6)
+    page = (place / "page.html").read_text()
+    assert "&lt;b&gt;good" in page and "<b>good" not in page and "src=" not in page.partition("<h1>")[2][:2000]
+
+
+def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "Word1 is  good"
+    shown = load(cli(*asked, "--json"))
+    [whole], [rest] = (
+        load(cli("predict", "first", text, "--json"))["predictions"] for text in ("word1 is good", "Word1 is")
+    )
+    odds = [np.log(p / (1 - p)) for p in (each["probabilities"]["positive"] for each in (whole, rest))]
+    assert (shown["target"], shown["method"], shown["completeness"]) == ("positive", "deletion", None)
+    assert shown["log_odds"] == pytest.approx(odds[0], abs=1e-4)
+    assert [(word["word"], word["start"], word["end"]) for word in shown["words"]] == [
+        ("Word1", 0, 5),
+        ("is", 6, 8),
+        ("good", 10, 14),
+    ]
+    assert shown["words"][2]["push"] == pytest.approx(odds[0] - odds[1], abs=1e-3)
+    assert shown["prediction"]["label"] == "positive" and -1 <= shown["agreement"]["attention"] <= 1
+    lines = cli(*asked)[1].splitlines()
+    assert lines[0].startswith(
+        f"positive {shown['prediction']['probabilities']['positive']:.3f}; log-odds of positive +"
+    )
+    assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
+    assert lines[5] == "attention and deletion: no verdict below 8 words" == shown["verdicts"]["attention"]["sentence"]
+    longer = load(cli(*asked[:2], "word1 is good and so is word2 but not word3 , never", "--json"))["verdicts"][
+        "attention"
+    ]
+    assert longer["verdict"] in ("agree", "disagree", "inconclusive") and 0 < longer["p"] <= 1
+
+
+def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
+    asked = "explain", "first", "word1 is good", "--target", "negative", "--method"
+    shown = load(cli(*asked, "integrated", "--json"))
+    complete = shown["completeness"]
+    total = sum(word["push"] for word in shown["words"])
+    assert total - complete["error"] == pytest.approx(shown["log_odds"] - complete["at_reference"], abs=1e-4)
+    assert f"after {complete['steps']} steps" in cli(*asked, "integrated")[1]
+    assert "±" in cli(*asked, "shapley")[1].splitlines()[1]
+
+
+def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "word1 is good", "--parts"
+    shown = load(cli(*asked, "--json"))
+    assert (shown["target"], shown["tokens"]) == ("positive", ["word1", "is", "good"])
+    assert {part["kind"] for part in shown["parts"]} == {"layer", "head", "component", "map"}
+    assert {"kind", "layer", "head", "component", "zero", "mean"} == set(shown["parts"][-1])
+    lines = cli(*asked)[1].splitlines()
+    assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
+    assert len(lines) == 2 + len(shown["parts"]) and lines[-1].startswith("layer 2 head ")
+    code, _, err = cli(*asked, "--method", "deletion")
+    assert code == 2 and "leave --parts out" in err
+
+
+def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
+    asked = "explain", "first", "word1 is good so good"
+    shown = load(cli(*asked, "--methods", "--json"))
+    each = {name: load(cli(*asked, "--method", name, "--json")) for name in ("deletion", "attention", "integrated")}
+    assert list(shown["methods"]) == ["deletion", "shapley", "gradient", "integrated", "attention", "collapse"]
+    for name, alone in each.items():
+        found = [word["pushes"][name] for word in shown["words"]]
+        assert found == pytest.approx([word["push"] for word in alone["words"]], abs=1e-5)
+    rho = {(pair["first"], pair["second"]): pair["rho"] for pair in shown["agreement"]}
+    assert len(rho) == 15 and rho["deletion", "attention"] == pytest.approx(each["deletion"]["agreement"]["attention"])
+    assert len(shown["methods"]["shapley"]["errors"]) == 5 and shown["left_out"] == {}
+    needed = max(shown["words"], key=lambda word: abs(word["pushes"]["deletion"]))
+    assert shown["most_needed"] == {key: needed[key] for key in ("word", "start", "end")}
+    out = cli(*asked, "--methods")[1]
+    assert f"most needed “{needed['word']}”" in out and "agreement of ranks, ρ (5 words)" in out
+    for wrong, why in ((("--method", "deletion"), "leave --methods out"), (("--parts",), "one of them")):
+        code, _, err = cli(*asked, "--methods", *wrong)
+        assert code == 2 and why in err
+
+
+def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
+    for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
+        alone = load(cli("explain", "stirred", "so good", *more, "--edit", "mix.0", "--json"))
+        plain = load(cli("explain", "first", "so good", *more, "--json"))
+        assert alone["log_odds"] == pytest.approx(plain["log_odds"], abs=1e-5) and alone["note"] == plain["note"]
+    whole = load(cli("explain", "stirred", "so good", "--methods", "--json"))
+    assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
+
+
+def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "word1 is good", "--lambdas"
+    shown = load(cli(*asked, "--json"))
+    *each, every = shown["curves"]
+    assert [(curve["layer"], curve["component"]) for curve in each] == [(0, 1), (1, 1)]
+    assert "layer" not in every and every["learned"] == 1 and (every["values"][0], every["values"][-1]) == (0, 2)
+    lines = cli(*asked)[1].splitlines()
+    assert lines[1] == "P(positive) where λ is 0, as at the start, as learned, and all along its range"
+    assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
+    for wrong, why in ((("--parts",), "one of them"), (("--method", "deletion"), "leave --lambdas out")):
+        code, _, err = cli(*asked, *wrong)
+        assert code == 2 and why in err
+
+
+def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
+    asked = "steps", "first", "word1 is good", "--layer", "1", "--head", "2"
+    shown = load(cli(*asked, "--component", "1", "--json"))
+    assert (shown["layer"], shown["head"], shown["component"], shown["components"]) == (1, 2, 1, 2)
+    stages = {stage["key"]: stage for stage in shown["stages"]}
+    assert shown["stages"][0]["key"] == "tokens" and shown["stages"][-1]["key"] == "probabilities"
+    (said,) = load(cli("predict", "first", "word1 is good", "--json"))["predictions"]
+    (row,) = stages["probabilities"]["matrices"][-1]["values"]
+    assert row == pytest.approx(list(said["probabilities"].values()), abs=1e-6)
+    assert row == pytest.approx(list(shown["prediction"]["probabilities"].values()))
+    for matrix in stages["softmax"]["matrices"]:
+        assert [sum(shares) for shares in matrix["values"]] == pytest.approx([1] * 3)
+    lines = cli(*asked)[1]
+    assert "layer 1, head 2, A0" in lines and "14 Logits" in lines
+    code, _, err = cli("steps", "first", "good", "--layer", "7")
+    assert code == 2 and "layer 7: this model has layers 1 to 2" in err
+    code, _, err = cli("steps", "first", " ")
+    assert code == 1 and "knows no word" in err
+
+
+def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
+    asked = "believe", "first", "--method", "deletion", "--limit", 12
+    code, out, err = cli(*asked)
+    assert code == 0 and "of validation, seed 0" in out and "words in random orders" in err
+    assert "not asked" in out and any(word in out for word in ("evidence", "illustration", "neither"))
+    again = load(cli(*asked, "--json"))
+    assert again["computed"] is False and [each["method"] for each in again["methods"]] == ["deletion"]
+    assert "(was there)" in cli(*asked)[1]
+
+
+def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, trained):
+    found = load(cli("believe", "first", "word1 is so good", "--method", "gradient", "--json"))
+    assert found["methods"][0]["words"] == 4 and "verdict" not in found["methods"][0]
+    code, out, _ = cli("believe", "first", "word1 is so good", "--method", "gradient")
+    assert code == 0 and "4 words, pushed towards" in out and "it says nothing of other sentences" in out
+    for wrong in (("--method", "lime"), ("--limit", 0)):
+        code, out, err = cli("believe", "first", *wrong)
+        assert (code, out) == (2, "") and str(wrong[1]) in err
+
+
+def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
+    asked = "agreement", "first", "--limit", "4"
+    shown = load(cli(*asked, "--json"))
+    assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
+    assert [each["method"] for each in shown["methods"]] == ["attention", "collapse", "gradient", "integrated"]
+    assert all(0 <= each["same"] <= each["texts"] <= 4 and -1 <= each["rho"] <= 1 for each in shown["methods"])
+    out = cli(*asked)[1]
+    assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
+    assert f"{shown['methods'][0]['same']} of {shown['methods'][0]['texts']}" in out
+    assert f"{100 * shown['methods'][0]['chance']:.1f} %" in out and "by chance" in out
+    predicted = api.runs_predictions("first", store=RunStore(place / "runs"))
+    code, out, err = cli("agreement", "first", "--wrong", "--limit", "0", "--json")
+    if wrong := int((predicted["label"] != predicted["predicted"]).sum()):
+        assert json.loads(out)["found"] == json.loads(out)["drawn"] == wrong
+    else:
+        assert code == 2 and "has no wrong text in split" in err
+    for more, why in ((("--split", "train"), "it has "), (("--limit", "-1"), "a number of texts, or 0 for all")):
+        code, _, err = cli("agreement", "first", *more)
+        assert code == 2 and why in " ".join(err.split())
+
+
+def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
+    asked = "patch", "first", "word1 is good", "word1 is bad"
+    shown = load(cli(*asked, "--target", "positive", "--json"))
+    kinds = [each["kind"] for each in shown["patches"] if each["layer"] == 1]
+    assert kinds == ["layer", "token", "token", "token", "head", "head"]
+    whole = next(each for each in shown["patches"] if each["kind"] == "layer" and each["layer"] == 1)
+    assert whole["log_odds"] == pytest.approx(shown["donor_log_odds"], abs=1e-4)
+    donor = load(cli("explain", "first", "word1 is bad", "--target", "positive", "--json"))
+    assert shown["donor_log_odds"] == pytest.approx(donor["log_odds"], abs=1e-4)
+    out = cli(*asked)[1]
+    assert "good ← bad" in out and "everything" in out and "head 2" in out and "layer 2" in out
+    code, _, err = cli("patch", "first", "word1 is good", "bad")
+    assert code == 2 and "The first has 3: word1 | is | good; the second 1: bad" in " ".join(err.split())
+
+
+def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
+    for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
+        code, out, err = cli("explain", "first", "good", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+    assert load(cli("explain", "first", "", "--json"))["words"] == []
+
+
+def test_flip_shows_the_words_that_change_the_answer(cli, trained):
+    asked = "flip", "first", "Word1 is  good"
+    shown = load(cli(*asked, "--json"))
+    flipped, [move] = shown["flip"], shown["flip"]["moves"]
+    assert (shown["target"], shown["label"], flipped["label"]) == ("positive", "positive", "negative")
+    assert (shown["verdict"], move["word"], move["start"], move["end"]) == ("proven", "good", 10, 14)
+    changed = "Word1 is" if move["with"] is None else f"Word1 is  {move['with']}"
+    [again] = load(cli("predict", "first", changed, "--json"))["predictions"]
+    assert flipped["text"] == changed and again["label"] == "negative"
+    assert flipped["probabilities"] == pytest.approx(again["probabilities"], abs=1e-6)
+    assert {"deletions": 3, "replacements": 2, "candidates": 8, "readings": 4000, "words": 3}.items() <= shown[
+        "moves_allowed"
+    ].items()
+    code, out, err = cli(*asked)
+    lines = out.splitlines()
+    added = "" if move["with"] is None else f"{{+{move['with']}+}}"
+    assert code == 0 and err.startswith("reading: ")
+    assert lines[0].startswith("positive 0.") and lines[1] == f"Word1 is  [-good-]{added}"
+    assert lines[2].startswith("negative 0.") and lines[3].startswith("proven: no smaller set of moves")
+    assert lines[4].startswith("moves: of 3 words up to 3 deleted") and lines[4].endswith(
+        f"{shown['readings']} texts read"
+    )
+
+
+def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
+    assert "[bold]:x:[/bold] [-good-]" in cli("flip", "first", "[bold]:x:[/bold] good")[1]
+    for wrong, why in (
+        (("--target", "nice"), "has negative, positive"),
+        (("--readings", 0), "readings 0: from 1 to 4"),
+    ):
+        code, out, err = cli("flip", "first", "good", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+    empty = load(cli("flip", "first", "", "--json"))
+    assert (empty["flip"], empty["verdict"], empty["readings"]) == (None, "none, proven", 1)
+    assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
+
+
+def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
+    asked = "distance", "first", "Word1 is [not] {} good", "--insert", "so | so far"
+    shown = load(cli(*asked, "--json"))
+    assert [step["words"] for step in shown["steps"]] == [0, 1, 3] and shown["target"] == "positive"
+    assert [step["text"] for step in shown["steps"]] == [
+        *("Word1 is not good", "Word1 is not so good", "Word1 is not so so far good")
+    ]
+    for curve in shown["curves"]:
+        for what, key in (("probabilities", "text"), ("without", "without")):
+            again = load(cli("predict", curve["run"], *(step[key] for step in shown["steps"]), "--json"))
+            expected = [each["probabilities"]["positive"] for each in again["predictions"]]
+            assert curve[what] == pytest.approx(expected, abs=1e-6)
+    code, out, _ = cli(*asked)
+    assert code == 0 and out.splitlines()[-4].split() == ["words", "first"]
+    assert len(out.splitlines()[-1].split()) == 3
+    bare = load(cli("distance", "first", "nobody liked", "--most", 1, "--target", "negative", "--json"))
+    assert len(bare["steps"]) == 2 and bare["curves"][0]["without"] is None and bare["target"] == "negative"
+
+
+def test_distance_refuses_what_it_cannot_fill(cli, trained):
+    for wrong, why in (
+        (("good",), "mark one place with {}"),
+        (("{} {}",), "there are 2"),
+        (("not good", "--most", 99), "from 0 to"),
+        (("not good", "--insert", "|"), "nothing to put in"),
+        (("not good", "--target", "nice"), "has negative, positive"),
+        (("not good", "--against", "nobody"), "nobody"),
+    ):
+        code, out, err = cli("distance", "first", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+
+
+def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
+    shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
+    assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)
+    assert shown["file"].endswith(".npy")
+    assert -1 <= shown["quality"]["silhouette_space"] <= 1
+    assert load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json")) == {**shown, "computed": False}
+    code, _, err = cli("project", "first", "--method", "mds")
+    assert code == 2 and "pca, tsne, umap" in err
+    code, _, err = cli("project", "first", "--split", "dev")
+    assert code == 2 and "it has test, validation" in err
+
+
+def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
+    table = tmp_path / "few.csv"
+    rows = (
+        f"so {word} {other},{word}" for word in ("good", "bad") for other in ("film", "plot", "cast", "end", "song")
+    )
+    table.write_text("text,label\n" + "\n".join(rows) + "\n")
+    small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
+    cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
+    asked = "inspect", "spelling", "so qqzz"
+    shown = load(cli(*asked, "--json"))
+    assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
+    assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
+    silent = load(cli(*asked, "--edit", "qqzz=<qq", "--json"))
+    assert silent["prediction"]["probabilities"] != shown["prediction"]["probabilities"]
+    assert load(cli(*asked, "--edit", "so=<so", "--json"))["prediction"] != shown["prediction"]
+    assert load(cli(*asked, "--edit", "n2.1", "--json"))["prediction"] == silent["prediction"]
+    for edit, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text: so qqzz")):
+        code, _, told = cli(*asked, "--edit", edit)
+        assert code == 2 and why in told
+    code, _, told = cli("inspect", "first", "so qqzz", "--edit", "qqzz=<qq")
+    assert code == 2 and "--edit qqzz=<qq: this run has layers 1 to" in told and "pieces" not in told
+
+
+def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
+    out = cli("inspect", "stirred", "so good")[1]
+    assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
+    alone = load(cli("inspect", "stirred", "so good", "--edit", "mix.0", "--json"))
+    plain = load(cli("inspect", "first", "so good", "--json"))
+    assert alone["prediction"]["probabilities"] == pytest.approx(plain["prediction"]["probabilities"])
+    assert alone["mix"]["weight"] == 1 and plain["mix"] is None
+    code, _, told = cli("inspect", "first", "so good", "--edit", "mix.0")
+    assert code == 2 and "--edit mix.0: this run has layers 1 to" in told and "TF-IDF" not in told
+    page = place / "stirred.html"
+    assert cli("inspect", "stirred", "so good", "--html", page)[0] == 0
+    assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
+
+
+def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
+    shown = load(cli("inspect", "first", "", "--json"))
+    assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
+
+
+def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
+    done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
+    assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
+    assert load(cli("inspect", "yardstick", "so good", "--json"))["layers"] == []
+    assert [word["push"] > 0 for word in load(cli("explain", "yardstick", "so good", "--json"))["words"]][1]
+    code, _, err = cli("explain", "yardstick", "so good", "--method", "integrated")
+    assert code == 2 and "choose deletion or shapley" in " ".join(err.split())
+    assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
+
+
+def test_runs_are_listed_shown_and_removed(cli, trained):
+    rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
+    assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
+    assert rows["first"]["status"] == "done" and rows["first"]["metrics"] == trained["metrics"]
+    load(cli("train", "--data", "reviews.csv", "--epochs", 1, "--name", "gone", "--json", *TINY))
+    assert load(cli("runs", "rm", "gone", "--json")) == {"run": "gone", "removed": True}
+    assert cli("runs", "show", "gone")[0] == 2
+    assert cli("runs", "cancel", "first")[0] == 2
+
+
+def test_presets_of_one_paper(cli):
+    rows = load(cli("presets", "--paper", "7ess-Xin", "--json"))["presets"]
+    assert len(rows) == 20
+    assert {row["paper"] for row in rows} == {"tweet_encoder_7essxin"}
+    assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
+
+
+def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
+    found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
+    assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
+    assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
+    code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
+    assert code == 0, err
+    assert "7\u202f835\u202f911 with 35\u202f000 tokens" in out and r"\tau" in out and found["nearest"] in out
+    width = next(each for each in found["departures"] if each["what"] == "feed-forward width")
+    assert width["here"] == "model.ff_width=192" and width["instead"] == "model.ff_width=288"
+    assert "feed-forward width: ff_expansion=3, effective 1.5 of the width. Here model.ff_width=192" in out
+    assert "(as the paper: --set model.ff_width=288)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--paper", "sentifomer"], "did you mean 'sentiformer'?); there are ndt (NDT)"),
+        (["sentifomer"], "did you mean 'sentiformer'?"),
+        (["vanilla", "--paper", "ndt"], "not both"),
+        (["vanilla", "--classes", "1"], "--classes 1: 2 to"),
+        (["--vocabulary", "0"], "--vocabulary 0: 1 to"),
+    ],
+)
+def test_presets_that_there_are_not_are_refused(cli, arguments, words):
+    code, out, err = cli("presets", *arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
+def test_presets_and_data_are_listed_with_their_sources(cli):
+    names = {row["name"] for row in load(cli("presets", "--json"))["presets"]}
+    assert {"vanilla", "vanilla-swiglu", "differential", "differential-v2", "ndt-free-n4", "tfidf-logreg"} <= names
+    rows = load(cli("data", "list", "--json"))["data"]
+    assert rows[0]["name"] == "built-in" and all(row["checked"] for row in rows)
+
+
+def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
+    found = load(cli("data", "check", "reviews.csv", "--json"))
+    assert found["ok"] and found["splits"] == {"train": 96, "validation": 12, "test": 12}
+    (place / "one.csv").write_text("text,label\na film,good\nanother,good\n")
+    code, out, err = cli("data", "check", "one.csv", "--json")
+    assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
+        (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
+        (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
+        (["data", "check", "~nosuch/x.csv"], "~nosuch/x.csv"),
+        (["data", "check", "/dev/zero"], "/dev/zero"),
+    ],
+)
+def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, place, asked, said):
+    (place / "wide.csv").write_text(("x," * 2_000 + "y\n") * 40)
+    code, _, err = cli(*asked)
+    assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
+
+
+def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
+    (place / "bare.csv").write_text(
+        "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))
+    )
+    found = load(cli("data", "check", "bare.csv", "--json"))["files"][0]
+    assert found["header"] and found["rows"] == 40
+    found = load(cli("data", "check", "bare.csv", "--set", "data.header=no", "--json"))["files"][0]
+    assert not found["header"] and found["rows"] == 41 and found["classes"] == {"bad": 20, "good": 21}
+
+
+def test_card_has_counts_and_the_yardstick(cli):
+    card = load(cli("data", "card", "reviews.csv", "--json"))
+    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
+    assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
+
+
+def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
+    result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
+    assert [each["name"] for each in result["files"]] == ["learning", "roc"]
+    assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
+    code, out, _ = cli("figures", "first", "--to", "figures")
+    assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
+
+
+WRONG = {
+    "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
+    "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),
+    "no value": (["train", "--set", "training.lr"], "write name=value"),
+    "wrong type": (["train", "--epochs", "0"], "training.epochs=0"),
+    "unknown data": (["train", "--data", "sst22"], "sst2"),
+    "missing file": (["train", "--data", "none/of.csv"], "of.csv"),
+    "endless name": (["train", "--data", "x" * 5000], "at most 4096 characters"),
+    "endless file": (["train", "--data", "x" * 4000 + ".csv"], "File name too long"),
+    "half a character": (["train", "--data", "\udcff"], "\\udcff"),
+    "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
+    "taken name": (["train", "--name", "first"], "a run 'first' already; choose another name"),
+    "no cost": (["evaluate", "first", "--cost", "positive=much"], "--cost: write class=ratio"),
+    "cost of no class": (["evaluate", "first", "--cost", "joy=2"], "--cost joy: no class of run 'first'"),
+    "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
+    "escaping run": (["predict", "../../etc", "x"], "no run"),
+    "nothing to predict": (["predict", "first"], "nothing to predict"),
+    "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
+    "unknown figure": (["figures", "first", "--to", "figures", "--only", "roc,rco"], "no figure is called 'rco'"),
+    "no place": (["figures", "first"], "Missing option '--to'"),
+    "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
+    "resume and settings": (
+        ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],
+        "leave out --data, --epochs",
+    ),
+    "no such option": (["train", "--modle", "x"], "No such option"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, arguments, words):
+    before = cli("runs", "list", "--json")[1]
+    code, out, err = cli(*arguments)
+    assert code == 2, err
+    assert words in err and "Traceback" not in err and out == ""
+    assert cli("runs", "list", "--json")[1] == before
+
+
+def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, trained, place):
+    shutil.copytree(place / "runs" / "first", place / "runs" / "bare")
+    (place / "runs" / "bare" / "weights.safetensors").unlink()
+    code, _, err = cli("predict", "bare", "x")
+    assert code == 1 and "weights.safetensors" in err and "Traceback" not in err
+    assert cli("runs", "rm", "bare")[0] == 0
+
+
+def test_data_check_says_what_it_found_in_sentences(cli, place):
+    (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
+    code, out, _ = cli("data", "check", "few.csv")
+    assert code == 0 and "{" not in out
+    assert "few.csv: csv (utf-8, columns divided by comma), 40 rows of 2 columns." in out
+    assert "The texts are in 'text', the labels in 'label'." in out
+    assert "Classes: fine (20 rows), poor (20 rows)." in out
+    assert "few.csv can be used: 2 classes; rows: train 32, validation 4, test 4." in out
+    (place / "few.csv").write_text("text,label\n" + "so good,fine\n" * 20)
+    code, out, err = cli("data", "check", "few.csv")
+    assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
+
+
+def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
+    small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
+    fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
+    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts", "--json"))
+    shown = load(cli("runs", "show", "general", "--json"))
+    assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
+    assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
+    code, out, _ = cli("train", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
+    assert code == 0
+    assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
+    started = load(cli("runs", "show", "special", "--json"))
+    assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
+
+
+def test_only_registered_data_sets_are_mixed(cli):
+    code, _, err = cli("pretrain", "--data", "sst2", "--apart", "mine.csv")
+    assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
+
+
+def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
+    rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
+    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    for folder, more in (("same", ""), ("other", " with gears and valves that turn well")):
+        (place / folder).mkdir()
+        for split, part in (("train", rows[:80]), ("validation", rows[80:120]), ("test", rows[120:])):
+            frame = pd.DataFrame(part, columns=["text", "label"])
+            frame["text"] += more if split == "test" else ""
+            frame.to_csv(place / folder / f"{split}.csv", index=False)
+    told = load(cli("data", "check", "other", "--json"))["differences"]
+    assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
+    (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]
+    assert row["differs"] and row["test"] == "permutation test" and row["interval"][0] > 0
+    out = " ".join(cli("data", "check", "other")[1].split())
+    assert "Warning: Compared with training, test has longer texts: typically 10 words, not 3" in out
+    assert "Compared with training" not in cli("data", "check", "same")[1]
+    known = load(cli("evaluate", "first", "--json"))["differences"]
+    assert (known["name"], known["known"], known["warnings"]) == ("test", "training", [])

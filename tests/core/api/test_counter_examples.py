@@ -1,0 +1,67 @@
+"""`sentiscope counter-examples …`, and a training that takes them along and is judged without them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.api.objects import Run
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("counter")
+    rows = [(f"sentence number {n} is {('bad', 'good')[n % 2]}", ("minus", "plus")[n % 2]) for n in range(80)]
+    pd.DataFrame(rows, columns=["text", "label"]).to_csv(folder / "own.csv", index=False)
+    return folder
+
+
+def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
+    train = ("train", "--data", "own.csv", "--model", "tfidf-logreg", "--json")
+    code, out, _ = cli(*train, "--name", "plain")
+    assert code == 0 and "examples" not in json.loads(out)
+    code, _, err = cli(*train, "--add", "counter-examples")
+    assert code == 2 and "no counter-examples are kept yet" in " ".join(err.split())
+    for text, label in (("not bad at all", "plus"), ("=hardly good", "minus"), ("sentence number 0 is bad", "plus")):
+        assert cli("counter-examples", "keep", text, "--label", label, "--author", "ann", "--run", "plain")[0] == 0
+    code, _, err = cli("counter-examples", "keep", "x", "--label", "so so", "--run", "plain")
+    assert code == 2 and "run 'plain' has no such class; it has minus, plus" in " ".join(err.split())
+    code, out, _ = cli(*train, "--name", "along", "--add", "counter-examples")
+    along, plain = json.loads(out), Run("plain", RunStore(place / "runs"))
+    run = Run("along", plain.store)
+    code, out, _ = cli("counter-examples", "list", "--run", "along", "--json")
+    asked = {each["text"]: each for each in json.loads(out)["counter_examples"]}
+    chances = run.predict(["not bad at all"])["predictions"][0]["probabilities"]
+    assert asked["not bad at all"]["p_label"] == pytest.approx(chances["plus"])
+    assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")
+    file = Path(run.config.data.examples)
+    assert along["examples"] == {"rows": along["examples"]["rows"], "digest": file.stem} and file.is_file()
+    assert f"counter-examples: {along['examples']['rows']} rows joined train" in along["data_notes"]
+    assert along["examples"]["rows"] in (2, 3), "the third may be a text of another split, then it stays out"
+    kept = {each["text"] for each in json.loads(file.read_text())}
+    for split in ("validation", "test"):
+        pd.testing.assert_series_equal(run.predictions(split)["text"], plain.predictions(split)["text"])
+        assert not kept & {*run.predictions(split)["text"]} - {*plain.predictions(split)["text"]}
+        assert not {"not bad at all", "=hardly good"} & {*run.predictions(split)["text"]}
+    cli("counter-examples", "keep", "later", "--label", "plus")
+    assert run.evaluate(split="test")["metrics"] == run.metrics["test"], "a list that has grown changes no run"
+
+
+def test_the_list_is_shown_written_and_shortened(cli, place):
+    for text in ("later", "=hardly good"):
+        assert cli("counter-examples", "keep", text, "--label", "minus", "--note", "so")[0] == 0
+    code, out, _ = cli("counter-examples", "list", "--json")
+    rows = json.loads(out)["counter_examples"]
+    assert code == 0 and {"later", "=hardly good"} <= {row["text"] for row in rows}
+    code, out, _ = cli("counter-examples", "export", "list.csv")
+    table = pd.read_csv(place / "list.csv")
+    assert code == 0 and len(table) == len(rows) and "'=hardly good" in set(table["text"])
+    assert cli("counter-examples", "rm", rows[0]["id"])[0] == 0
+    code, out, _ = cli("counter-examples", "list")
+    assert f"{len(rows) - 1} counter-example" in out and cli("counter-examples", "rm", rows[0]["id"])[0] == 2

@@ -1,0 +1,113 @@
+"""`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and what is said where there is nothing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.api.objects import Run
+from core.runs.record import EMBEDDINGS, EVALUATION
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+
+WORDS = ("late delivery", "wants a refund", "very friendly")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with runs without weights: `clouds`, whose vectors lie in three, `few` and `tfidf`."""
+    folder = tmp_path_factory.mktemp("space")
+    store = RunStore(folder / "runs")
+    kinds = np.arange(120) % 3
+    labels = np.arange(120) % 2
+    right = np.where(kinds == 0, np.arange(120) >= 60, True)
+    rows = texts(labels).assign(text=[f"{WORDS[kind]} {number % 7}" for number, kind in enumerate(kinds)])
+    answering(store, "clouds", right_where(right, labels), rows)
+    vectors = np.random.default_rng(0).normal(size=(120, 4)) + 40 * np.eye(3, 4)[kinds]
+    answering(store, "few", right_where(np.ones(8, bool), np.arange(8) % 2), texts(np.arange(8) % 2))
+    answering(
+        store, "tfidf", right_where(np.ones(8, bool), np.arange(8) % 2), texts(np.arange(8) % 2), preset="tfidf-nb"
+    )
+    for name, points in (("clouds", vectors), ("few", vectors[:8])):
+        np.save(store.path(name) / EVALUATION / "test" / EMBEDDINGS, points.astype(np.float32))
+    return folder
+
+
+def test_groups_have_names_sizes_and_errors_in_every_way_of_asking(cli, place):
+    code, out, _ = cli("groups", "clouds")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0 and lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
+    assert "delivery · late 40 50.0 % 35.2 to 64.8" in lines
+    code, out, _ = cli("groups", "clouds", "--csv", "grouped.csv", "--json")
+    found = json.loads(out)
+    assert code == 0 and found == Run("clouds", RunStore(place / "runs")).groups()
+    assert [each["n"] for each in found["groups"]] == [40, 40, 40]
+    assert {each["name"]: each["wrong"] for each in found["groups"]}["delivery · late"] == 20
+    table = pd.read_csv(place / "grouped.csv")
+    assert table.groupby("group")["wrong"].sum().to_dict()["delivery · late"] == 20
+    assert sorted(table["key"]) == sorted(key for each in found["groups"] for key in each["keys"])
+
+
+def test_too_few_sentences_have_no_groups_and_say_so(cli):
+    code, out, _ = cli("groups", "few")
+    assert code == 0 and out.startswith("No groups: of 8 sentences there are no groups to look for")
+
+
+def test_neighbours_of_a_row_need_no_model(cli, place):
+    key = json.loads(cli("errors", "clouds", "--where", "all", "--json")[1])["rows"][0]["key"]
+    code, out, err = cli("neighbours", "clouds", "--key", key, "--most", 3, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    vectors = np.load(place / "runs" / "clouds" / EVALUATION / "test" / EMBEDDINGS)
+    away = np.linalg.norm(vectors - vectors[0], axis=1)
+    nearest = np.argsort(away)[1:4]
+    assert [each["row"] for each in found["neighbours"]] == nearest.tolist()
+    assert [each["distance"] for each in found["neighbours"]] == pytest.approx(away[nearest].tolist(), rel=1e-5)
+    assert found["text"] == "late delivery 0" and found["space"] == "head"
+    assert found["neighbours"] == Run("clouds", RunStore(place / "runs")).neighbours(key=key, most=3)["neighbours"]
+
+
+def test_training_near_a_selection_is_told_in_every_way_of_asking(cli, place, monkeypatch):
+    """Without weights no training sentence can be read: their vectors are given."""
+    vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
+    given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
+    for name, value in given.items():
+        monkeypatch.setattr(f"core.failures.training.Training.{name}", value)
+    monkeypatch.setattr("core.failures.training.Training.vectors", lambda self, width: vectors)
+    code, out, err = cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    run = Run("clouds", RunStore(place / "runs"))
+    assert found == run.neighbours(where=["wrong", "truth=bad"], most=3) and len(found["neighbours"]) == 3
+    n = run.errors(where=["wrong", "truth=bad"])["selected"]["n"]
+    assert (found["n"], found["true_share"], found["said_share"]) == (n, 1.0, 0.0)
+    printed = " ".join(cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad")[1].split())
+    assert f"Nearest in training to {n} sentences of test (wrong, true bad), among 50." in printed
+    assert "100 % have its true label, 0 % what the run says." in printed
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("groups", "tfidf"), "makes no vector of a sentence"),
+        (("layers", "tfidf"), "no layers of attention"),
+        (("layers", "clouds"), "has no weights"),
+        (("neighbours", "tfidf", "good"), "makes no vector of a sentence"),
+        (("neighbours", "clouds"), "one of the three"),
+        (("neighbours", "clouds", "good", "--where", "wrong"), "one of the three"),
+        (("neighbours", "clouds", "--where", "wrongly"), "--where wrongly"),
+        (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "in the space of the head alone"),
+        (("neighbours", "clouds", "--where", "wrong"), "has no weights"),
+        (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
+        (("neighbours", "clouds", "--key", "x", "--space", "layer 9"), "'layer 9'"),
+        (("groups", "clouds", "--split", "dev"), "has no predictions of a split 'dev'"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_without_a_traceback(cli, asked, told):
+    code, _, err = cli(*asked)
+    assert code in (1, 2) and told in " ".join(err.split()) and "Traceback" not in err

@@ -1,0 +1,239 @@
+"""`sentiscope errors` and `run.errors`: tables, JSON, CSV, empty selections and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.api.objects import Run
+from core.failures.tags import ABOUT
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with runs: one with three errors, one with none, one of twenty classes."""
+    folder = tmp_path_factory.mktemp("failures")
+    store = RunStore(folder / "runs")
+    labels, right = np.arange(40) % 2, np.arange(40) >= 3
+    rows = texts(labels, id=[f"t-{n}" for n in range(40)], note=["=1+1"] * 40)
+    answering(store, "three", right_where(right, labels), rows)
+    answering(store, "none", right_where(np.ones(40, bool), labels), rows)
+    names = tuple(f"class {n}" for n in range(20))
+    answering(store, "twenty", np.roll(np.eye(20), 1, 0), texts(np.arange(20)), classes=names)
+    several = pd.DataFrame({"text": ["one", "not two", "three"], "label": [(0, 1), (), (1,)]})
+    answering(store, "several", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], several, classes=("late", "loud"))
+    one = right_where(np.arange(40) > 9, np.zeros(40, int))
+    answering(store, "one-class", one, texts(np.zeros(40, int), source=["web"] * 40))
+    labels = np.arange(200) % 2
+    right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
+    said = [f"this is {'not' * (n < 50)} text {n}{' again' * (not right[n])}" for n in range(200)]
+    answering(store, "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said), data__name="sst2")
+    return folder
+
+
+@pytest.mark.slow
+def test_the_errors_stand_with_truth_and_answer(cli):
+    code, out, _ = cli("errors", "three")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0 and lines[0] == "three on built-in, test: 3 errors, 7.5 % (2.6 to 19.9 %)."
+    assert lines[1] == "3 of 40 sentences: wrong."
+    assert lines[3].endswith("bad good 0.900 0.800 text 0")
+
+
+@pytest.mark.slow
+def test_json_python_and_csv_have_the_same_rows(cli, place):
+    code, out, _ = cli("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv", "--json")
+    found = json.loads(out)
+    assert code == 0 and found == Run("three", RunStore(place / "runs")).errors(where=["wrong", "truth=good"])
+    assert found["selected"] == {
+        "n": 1,
+        "wrong": 1,
+        "rate": 1.0,
+        "interval": [pytest.approx(0.2065, abs=1e-4), 1.0],
+        "share": 0.025,
+    }
+    assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
+    written = pd.read_csv(place / "x.csv")
+    assert written["id"].tolist() == ["t-1"] and written["note"].tolist() == ["'=1+1"]
+    assert written["key"].tolist() == [found["rows"][0]["key"]]
+
+
+@pytest.mark.slow
+def test_nothing_selected_is_zeros_and_a_sentence(cli):
+    code, out, _ = cli("errors", "none", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["said"] == "All 40 sentences are right." and found["rows"] == []
+    assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
+    code, out, _ = cli("errors", "three", "--where", "text~nobody says this")
+    assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
+
+
+@pytest.mark.slow
+def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
+    code, out, _ = cli("errors", "twenty", "--json")
+    assert code == 0 and json.loads(out)["wrong"] == 20
+    code, _, err = cli("errors", "twenty", "--where", "truth=class 20")
+    assert code == 2 and "class 19" in err
+
+
+@pytest.mark.slow
+def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
+    code, out, _ = cli("errors", "tagged", "--tags", "--csv", "tags.csv", "--json")
+    found = json.loads(out)
+    by_name = {row["tag"]: row for row in found["tags"]}
+    assert code == 0 and found["tags"][0]["tag"] == "negation"
+    assert (by_name["negation"]["n"], by_name["negation"]["wrong"], by_name["negation"]["selected"]) == (50, 30, 30)
+    assert by_name["negation"]["ratio"] == pytest.approx((30 / 50) / (20 / 150)) and by_name["negation"]["differs"]
+    assert set(by_name).isdisjoint(found["absent"]) and "--against" in found["absent"]["models disagree"]
+    assert sum("negation" in row["tags"] for row in found["rows"]) == 30
+    assert pd.read_csv(place / "tags.csv")["tag:negation"].sum() == 30
+    first = found["words"][0]
+    assert (first["words"], first["selected"], first["rest"]) == ("again", 50, 0)
+    assert found["marks"][0]["name"] == "negation" and "sure and wrong" not in {each["name"] for each in found["marks"]}
+    code, out, _ = cli("errors", "tagged", "--where", "tag=negation", "--where", "right", "--json")
+    assert code == 0 and json.loads(out)["selected"]["n"] == 20 and "tags" not in json.loads(out)
+    code, out, _ = cli("errors", "tagged", "--tags")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(line.startswith("negation 50 30 60.0 % +23.3 4.50 2.") and line.endswith("< 0.001") for line in lines)
+    assert any(line.startswith("negation 0.4") and line.endswith("yes 60 % 13 % < 0.001") for line in lines)
+    assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("run", "wrong"), [("none", 0), ("one-class", 10), ("several", 2), ("twenty", 20)])
+def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli, run, wrong):
+    code, out, err = cli("errors", run, "--tags", "--json")
+    found = json.loads(out)
+    assert code == 0, err
+    assert found["wrong"] == len(found["rows"]) == wrong
+    assert {row["tag"] for row in found["tags"]} | set(found["absent"]) == set(ABOUT)
+    assert all(row["wrong"] <= wrong and row["n"] + row["rest"]["n"] == found["n"] for row in found["tags"])
+    assert cli("errors", run, "--tags")[0] == cli("errors", run, "--tags", "--where", "text~nobody says this")[0] == 0
+
+
+@pytest.mark.slow
+def test_of_several_labels_what_is_missed_can_be_asked(cli):
+    code, out, _ = cli("errors", "several", "--where", "missed=loud", "--json")
+    assert code == 0 and [row["text"] for row in json.loads(out)["rows"]] == ["one"]
+
+
+@pytest.mark.slow
+def test_labels_are_not_doubted_where_the_data_are_gone(cli):
+    code, out, _ = cli("errors", "three", "--label-errors")
+    assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
+        (("three", "--where", "colour=red"), "Names: truth, said, margin"),
+        (("three", "--csv", "no/such/x.csv"), "cannot be written"),
+        (("three", "--csv", f"{'x' * 300}.csv"), "cannot be written"),
+        (("three", "--csv", "~nosuchuser/x.csv"), "cannot be written"),
+        (("three", "--csv", "/dev/null"), "not a file"),
+        (("three", "--against", "nosuch"), "nosuch"),
+        (("three", "--where", "tag=irony"), "tag 'irony': there is none; the tags are negation"),
+        (("three", "--tags", "--against", "twenty"), "cannot be compared"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
+    code, out, err = cli("errors", *arguments)
+    assert (code, out) == (2, "") and said in " ".join(err.split())
+
+
+@pytest.mark.slow
+def test_a_byte_that_is_no_letter_is_in_no_text(cli):
+    assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
+
+
+def test_one_clause_needs_no_list_in_python(place):
+    run = Run("three", RunStore(place / "runs"))
+    assert run.errors(where="all")["selected"]["n"] == 40
+    assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
+
+
+@pytest.mark.slow
+def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    code, out, _ = cli("errors", "starter-vanilla", "--where", "phenomenon=irony", "--json")
+    found = json.loads(out)
+    assert code == 0 and {"phenomenon", "domain"} <= set(found["own"])
+    assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
+
+
+@pytest.mark.slow
+def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
+    asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
+    rows = json.loads(cli(*asked, "--json")[1])["rows"]
+    assert rows == Run("twenty", RunStore(place / "runs")).errors(where="all", order="margin")["rows"]
+    assert [row["key"] for row in rows] == pd.read_csv(place / "ordered.csv")["key"].tolist()
+    wrong_first = json.loads(cli("errors", "three", "--where", "all", "--order", "wrong", "--json")[1])["rows"]
+    assert [row["wrong"] for row in wrong_first] == [True] * 3 + [False] * 37
+    code, _, err = cli("errors", "three", "--order", "shortest")
+    assert code == 2 and "no order shortest; there are sure, wrong, margin, unsure, file" in " ".join(err.split())
+
+
+@pytest.mark.slow
+def test_slices_are_saved_listed_asked_and_removed(cli, place):
+    assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
+    code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
+    found = json.loads(out)
+    assert code == 0 and found == Run("three", RunStore(place / "runs")).slices()
+    [one] = found["slices"]
+    assert (one["n"], one["wrong"], one["share"], one["where"], one["said"]) == (20, 2, 0.5, ["truth=bad"], "true bad")
+    assert one["rate"] == 0.1 and one["interval"] == pytest.approx([0.0279, 0.3010], abs=1e-4)
+    [of_none] = json.loads(cli("slices", "none", "--json")[1])["slices"]
+    assert of_none["wrong"] == 0 and of_none["name"] == "bad ones"
+    inside = json.loads(cli("errors", "three", "--slice", "bad ones", "--where", "wrong", "--json")[1])
+    assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
+    assert json.loads(cli("errors", "three", "--slice", "bad ones", "--json")[1])["selected"]["n"] == 20
+    assert one["metrics"]["accuracy"] == 0.9 and one["per_class"]["bad"]["recall"] == 0.9
+    assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
+    printed = " ".join(cli("slices", "three")[1].split())
+    low, high = one["intervals"]["f1_macro"]
+    assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
+    assert f"bad ones: {one['lacks']}" in printed
+    assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
+    assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2
+    Run("three", RunStore(place / "runs")).slices(rename=("three bad", "bad ones"))
+    assert cli("slices", "three", "--rm", "bad ones")[0] == 0
+    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--where", "wrong"), "name it with --save NAME"),
+        (("--save", "x", "--where", "truth=none"), "no class 'none'"),
+        (("--save", " "), "is no name for a slice"),
+        (("--rm", "nobody"), "no slice nobody of the data of run 'three'"),
+        (("--save", "x", "--where", "ids:0123456789abcdef"), "are not kept here"),
+    ],
+)
+def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, arguments, said):
+    code, _, err = cli("slices", "three", *arguments)
+    assert code == 2 and said in " ".join(err.split())
+    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
+
+
+@pytest.mark.slow
+def test_a_slice_that_a_run_does_not_have_is_said(cli, place):
+    cli("slices", "three", "--save", "thirds", "--where", "note==1+1")
+    one = Run("none", RunStore(place / "runs")).slices(save="gone", where="text~no. 7")["slices"]
+    assert [each["n"] for each in one] == [0, 40]
+    found = json.loads(cli("slices", "tagged", "--json")[1])["slices"]
+    assert found == []  # other data
+    for name in ("thirds", "gone"):
+        cli("slices", "three", "--rm", name)

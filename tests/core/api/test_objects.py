@@ -1,0 +1,188 @@
+"""A run and a sentence as objects: the same as the verbs say, and errors that help."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core import api
+from core.api.objects import Run, run, runs, train
+from core.exceptions import InputError, RunDamaged
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+TEXT = "not bad at all"
+TINY = {
+    "model.width": 8,
+    "model.ff_width": 8,
+    "training.batch_size": 8,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+
+
+@pytest.fixture
+def starters(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+
+
+@pytest.fixture
+def chosen(starters):
+    return run("starter-ndt-01-n3")
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"a {word} film number {n},{label}" for word, label in (("good", "yes"), ("bad", "no")) for n in range(30)]
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,label\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.mark.slow
+def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
+    made = train(str(table), "vanilla", TINY, epochs=2, seed=3, name="first")
+    assert (made.name, made.status) == ("first", "done")
+    assert (made.config.training.epochs, made.config.training.seed, made.config.model.width) == (2, 3, 8)
+    assert [each.name for each in runs()] == ["first"] and runs()[0] == made
+    assert made.metrics["test"] == made.evaluate()["metrics"]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "run first" and [line[:8] for line in lines if line.startswith("epoch")] == [
+        "epoch 1:",
+        "epoch 2:",
+    ]
+    assert made.remove() == {"run": "first", "removed": True} and list(runs()) == []
+    assert repr(made).startswith("Run('first': gone: no run 'first'")
+
+
+@pytest.mark.slow
+def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys):
+    heard = []
+    made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
+    assert heard[0] == "queued" and "evaluation" in heard
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(InputError, match="nothing to resume"):
+        made.resume()
+
+
+@pytest.mark.slow
+def test_a_length_is_settings_that_others_override(table):
+    with pytest.raises(InputError, match="'short', 'medium', 'full'"):
+        train(str(table), length="a week")
+    made = train(str(table), "tfidf-logreg", {"data.limit": 40}, length="short", name="cut")
+    assert made.config.data.limit == 40
+
+
+@pytest.mark.slow
+def test_an_explanation_is_that_of_the_command(chosen):
+    found = chosen.explain(TEXT, method="gradient", target="negative")
+    assert found == api.explain(chosen.name, TEXT, method="gradient", target="negative", store=chosen.store)
+    assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
+    assert chosen.flip(TEXT, readings=50) == api.flip(chosen.name, TEXT, readings=50, store=chosen.store)
+    template = "it was [not] {} good"
+    assert chosen.distance(template, against=[chosen], insert="so so") == api.distance(
+        chosen.name, template, insert="so so", store=chosen.store
+    )
+    assert chosen.lambdas(TEXT) == api.lambdas(chosen.name, TEXT, store=chosen.store)
+    steps = chosen.steps(TEXT, layer=1, head=2)
+    assert steps == api.steps(chosen.name, TEXT, layer=1, head=2, store=chosen.store)
+    assert chosen.parts(TEXT) == api.parts(chosen.name, TEXT, store=chosen.store)
+
+
+def test_history_and_predictions_are_frames(chosen):
+    history = chosen.history
+    assert len(history) == len((TRAINED / chosen.name / "history.jsonl").read_text().splitlines())
+    epochs = history[history["kind"] == "epoch"]
+    assert len(epochs) == chosen.record.progress["epochs"]
+    # Weights that are kept as bytes, at a temperature towards the class prior: an answer or two are others.
+    assert epochs["validation.accuracy"].max() == pytest.approx(chosen.metrics["validation"]["accuracy"], abs=0.002)
+    said = chosen.predictions()
+    assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])
+    file = TRAINED / chosen.name / "evaluation" / "challenge" / "predictions.parquet"
+    pd.testing.assert_frame_equal(chosen.predictions("challenge"), pd.read_parquet(file))
+
+
+def test_a_split_without_predictions_is_refused_with_those_that_have_some(chosen):
+    with pytest.raises(
+        InputError, match="no predictions of a split 'train'; it has challenge, everyday, test, validation"
+    ):
+        chosen.predictions("train")
+
+
+@pytest.mark.slow
+def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
+    said, same = chosen.sentence(TEXT), chosen.inspect(TEXT)
+    assert said.text == TEXT and list(said.tokens) == same["tokens"] and list(said.unknown) == same["unknown"]
+    assert said.prediction == same["prediction"]
+    [predicted] = chosen.predict([TEXT])["predictions"]
+    assert said.prediction["probabilities"] == pytest.approx(predicted["probabilities"], abs=1e-6)
+    for number, layer in enumerate(same["layers"]):
+        np.testing.assert_array_equal(said.maps[number], np.float32(layer["combined"]))
+        np.testing.assert_array_equal(said.components[number], np.float32(layer["components"]))
+        np.testing.assert_array_equal(said.coefficients[number], np.float32(layer["coefficients"]))
+    assert [each.shape for each in said.maps] == [(4, 4, 4)] * 3 and said.gates == ()
+    assert repr(said).startswith(f"Sentence('{TEXT}': {said.prediction['label']} 0.")
+
+
+@pytest.mark.slow
+def test_gates_are_there_where_the_model_has_them(starters):
+    gates = run("starter-sentiformer").sentence(TEXT).gates
+    assert [each.shape for each in gates] == [(5,)] * 3 and all(((0 <= each) & (each <= 1)).all() for each in gates)
+
+
+@pytest.mark.slow
+def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
+    figure = chosen.figure("confusion", split="challenge")
+    assert figure.layout.title.text.startswith("Confusion matrix, challenge, n = 302")
+    said = chosen.predictions("challenge")
+    counts = pd.crosstab(said["label"], said["predicted"]).to_numpy().ravel().tolist()
+    assert [int(re.search(r">(\d+)</b>", cell)[1]) for cell in figure.data[0].text] == counts
+    files = chosen.figures(str(tmp_path), only=["roc"])["files"]
+    assert [file["title"] for file in files] == ["ROC"] and (tmp_path / "roc.html").is_file()
+    assert chosen.sentence(TEXT).figure("coefficients").data
+
+
+def test_a_figure_that_there_is_not_is_refused_with_the_reason(chosen):
+    with pytest.raises(InputError, match="no figure is called 'rocc'; there are learning, "):
+        chosen.figure("rocc")
+    with pytest.raises(InputError, match="gates: ndt-01-n3 has no gates"):
+        chosen.figure("gates", text=TEXT)
+
+
+def test_an_unknown_run_is_answered_with_similar_ones(starters):
+    with pytest.raises(InputError, match=r"did you mean 'starter-vanilla'\? `sentiscope runs list` shows all"):
+        run("vanila")
+    with pytest.raises(InputError, match=r"no run 'nope' in [^?]*; `sentiscope runs list`"):
+        run("nope")
+
+
+@pytest.mark.slow
+def test_a_starter_stays_as_it_is_and_can_be_given_away(chosen, tmp_path):
+    with pytest.raises(InputError, match="stays as it is"):
+        chosen.remove()
+    with pytest.raises(InputError, match="nothing to cancel"):
+        chosen.cancel()
+    assert chosen.export(str(tmp_path / "a.zip"))["bytes"] == (tmp_path / "a.zip").stat().st_size
+    taken = Run(api.runs_import(tmp_path / "a.zip")["run"])
+    assert taken.metrics == chosen.metrics and not taken.store.is_starter(taken.name)
+
+
+def test_a_damaged_run_is_listed_and_says_why(machine):
+    folder = machine / "runs" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{")
+    [broken] = runs()
+    assert broken.status == "damaged" and "run.json" in repr(broken)
+    with pytest.raises(RunDamaged, match=r"run\.json"):
+        _ = broken.config
+
+
+@pytest.mark.slow
+def test_a_run_is_found_though_the_working_directory_changes(machine, monkeypatch, tmp_path, table):
+    monkeypatch.delenv("SENTISCOPE_RUNS")
+    made = train(str(table), "tfidf-logreg", name="here")
+    monkeypatch.chdir(tmp_path)
+    assert made.status == "done"

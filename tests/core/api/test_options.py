@@ -1,0 +1,73 @@
+"""One name for one thing on all commands: an option that is not in this table is a new word that people must learn."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+
+from core.cli import OLD_NAMES, app
+
+OPTIONS = {
+    "data": "--data --set --limit --split --where --key --by --map --passage --suite --add --apart --pair --text",
+    "training": "--model --recipe --from --epochs --length --seed --name --resume --no-texts",
+    "presets": "--classes --vocabulary --paper",
+    "sweeps": "--seeds --folds --grid --jobs --detach --dry-run --baseline",
+    "what is shown": "--metric --cost --against --order --slice --tags --unsure --label-errors --wrong --yardstick",
+    "explanations": "--method --methods --target --parts --lambdas --layer --head --component --edit --readings",
+    "distance, embeddings": "--insert --most --dimensions --space",
+    "files": "--to --csv --label-csv --json --html --book",
+    "figures": "--only --with --theme",
+    "slices": "--save --rename --rm",
+    "codes": "--author --definition --example --place --into --off --codes",
+    "counter-examples": "--label --note --link --run",
+    "the server": "--address --host --port --browser",
+}
+"""By what they are about."""
+
+
+def commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def test_every_option_of_every_command_is_in_the_table_and_none_is_there_for_nothing():
+    known = {name for names in OPTIONS.values() for name in names.split()}
+    used = {name for command in COMMANDS.values() for each in command.params for name in each.opts if name[0] == "-"}
+    assert used == known
+
+
+def test_rows_at_most_and_files_have_the_same_name_everywhere():
+    options = {
+        " ".join(path): {name for each in command.params for name in each.opts} for path, command in COMMANDS.items()
+    }
+    for name in ("evaluate", "project", "train", "pretrain", "sweep", "agreement", "believe"):
+        assert "--limit" in options[name]
+    for name in ("evaluate", "compare", "predict", "train", "pretrain", "sweep"):
+        assert "--data" in options[name]
+    for name in ("report", "predict", "figures"):
+        assert "--to" in options[name]
+
+
+OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for old, new in names.items()]
+
+
+@pytest.mark.parametrize(("path", "old", "new"), OLD)
+def test_an_old_name_means_the_new_one_and_no_help_shows_it(path, old, new):
+    command = COMMANDS[path]
+    [option] = [each for each in command.params if new in each.opts]
+    needed = ["x"] * sum(each.param_type_name == "argument" and each.required for each in command.params)
+    for words in ([old, "7"], [f"{old}=7"]):
+        context = command.make_context(path[-1], [*needed, *words], resilient_parsing=True)
+        assert str(context.params[option.name]) == "7"
+    assert not any(old in each.opts for each in command.params)
+
+
+def test_behind_two_dashes_stands_a_text():
+    context = COMMANDS["predict",].make_context("predict", ["x", "--", "--file"], resilient_parsing=True)
+    assert context.params["texts"] == ["--file"] and context.params["file"] is None

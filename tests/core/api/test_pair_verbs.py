@@ -1,0 +1,80 @@
+"""The second text on the command line, in Python and in a file; refused where there is none, and where none is read."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+import sentiscope
+from pairs import pair_folder
+
+from core import api
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+FIRST, SECOND = "the film was good", "the meal was bad"
+TINY = {"training.epochs": 1, "model.width": 8, "model.ff_width": 8, "training.threads": 1, "text.min_freq": 1}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pairs")
+    found = RunStore(folder / "runs")
+    data = str(pair_folder(folder / "alike", 80, 30))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
+        assert api.train(data, "vanilla", TINY, name="both", store=found)["pairs"]
+        assert not api.train(data, "vanilla", {**TINY, "data.pair": "none"}, name="one", store=found)["pairs"]
+    return found
+
+
+def test_the_second_text_is_given_in_three_ways(store):
+    named = api.predict("both", [FIRST], pair=SECOND, store=store)["predictions"][0]
+    joined = api.predict("both", [sentiscope.pair(FIRST, SECOND)], store=store)["predictions"][0]
+    assert named == joined
+    assert api.inspect("both", sentiscope.pair(FIRST, SECOND), store=store)["segments"] == [0] * 5 + [1] * 4
+
+
+def test_what_is_missing_or_too_much_is_said(store):
+    with pytest.raises(InputError, match="run 'both' reads two texts: give the second with --pair"):
+        api.predict("both", [FIRST], store=store)
+    with pytest.raises(InputError, match="run 'both' reads two texts"):
+        api.explain("both", FIRST, store=store)
+    for first, second in ((FIRST, ""), (" ", SECOND)):
+        with pytest.raises(InputError, match="reads two texts, and one of them is empty"):
+            api.predict("both", [first], pair=second, store=store)
+    with pytest.raises(InputError, match="run 'one' reads single texts: leave --pair out"):
+        api.predict("one", [FIRST], pair=SECOND, store=store)
+    with pytest.raises(InputError, match="second text of one first text"):
+        api.predict("both", [FIRST, FIRST], pair=SECOND, store=store)
+    with pytest.raises(InputError, match="--passage: run 'both' reads two texts side by side"):
+        api.predict("both", [FIRST], pair=SECOND, passage=3, store=store)
+    with pytest.raises(InputError, match="--passage -1: words of a passage, 1 at least"):
+        api.predict("one", [FIRST], passage=-1, store=store)
+
+
+def test_a_table_is_read_by_pairs_and_keeps_both_columns(store, tmp_path):
+    file, to = tmp_path / "in.csv", tmp_path / "out.csv"
+    rows = [(str(row), f"{FIRST} {row}", f"{SECOND} {row}") for row in range(5)]
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([("id", "question1", "question2"), *rows])
+    assert api.predict("both", file=file, to=to, store=store)["rows"] == 5
+    with to.open(newline="", encoding="utf-8-sig") as read:
+        written = list(csv.DictReader(read))
+    said = api.predict("both", [sentiscope.pair(first, second) for _, first, second in rows], store=store)
+    assert [row["predicted"] for row in written] == [each["label"] for each in said["predictions"]]
+    assert [(row["id"], row["question1"], row["question2"]) for row in written] == rows
+
+
+def test_a_row_of_a_table_without_a_second_text_is_named(store, tmp_path):
+    file = tmp_path / "in.csv"
+    file.write_text(f"question1,question2\n{FIRST},{SECOND}\n{FIRST},\n{FIRST},{SECOND}\n")
+    with pytest.raises(InputError, match=r"in\.csv, row 2, .*question2.*: this text of the pair is missing"):
+        api.predict("both", file=file, to=tmp_path / "out.csv", store=store)
+    assert not (tmp_path / "out.csv").exists()
+    file.write_text(f"review,reply\n{FIRST},{SECOND}\n{FIRST},{SECOND}\n")
+    with pytest.raises(InputError, match=r"no column of second texts; name it with data\.pair"):
+        api.predict("both", file=file, store=store)
+    settings = {"data.text": "review", "data.pair": "reply"}
+    assert len(api.predict("both", file=file, settings=settings, store=store)["predictions"]) == 2

@@ -1,0 +1,119 @@
+"""What the terminal shows is what stands in the data: no emoji codes, no markup, no control characters."""
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+
+from core.api import printing
+from core.api.printing import PLAIN, say, tabulate
+from core.api.progress import TrainingProgress
+from core.cli import main
+
+TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    def call(*arguments):
+        monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setattr(sys, "argv", ["sentiscope", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    return call
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
+    say(f"before {text}", head=f"head {text} ")
+    tabulate([{"what": text, text: "x"}], ("what", text))
+    line, header, row = capsys.readouterr().out.splitlines()
+    assert line == f"head {text} before {text}"
+    assert header.split() == ["what", *text.split()]
+    assert row.split() == [*text.split(), "x"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_error_quotes_what_was_typed(run, capsys, text):
+    assert run("data", "check", text) == 2
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_word_too_many_is_quoted_as_it_was_typed(run, capsys, text):
+    assert run("train", text) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_progress_is_printed_as_it_is():
+    stream = io.StringIO()
+    told = TrainingProgress(Console(file=stream, **PLAIN))
+    told.tell({"kind": "queued", "run": ":x:"})
+    told.tell({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
+    assert stream.getvalue() == "run :x:\nepoch 1: validation f1[red]:x: 0.500\n"
+
+
+def test_nothing_steers_the_terminal(capsys):
+    say("a\x1b[31mb\rc\nd\ud800")
+    assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("port", ["0", "-1", "99999999", "1e400"])
+def test_a_port_that_no_server_can_have_is_refused(run, capsys, port):
+    assert run("dashboard", "--port", port, "--no-browser") == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_no_word_of_a_table_is_cut_and_a_run_stands_on_one_line(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    name = "words-0001-s0-inceptive-16"
+    printing.tabulate([{"run": name, "model": "tfidf-logreg-chars", "data": "built-in"}], ("run", "model", "data"))
+    shown = narrow.file.getvalue()
+    assert name in shown and "…" not in shown
+    joined = shown.splitlines()
+    assert all(len(line) <= 40 for line in joined)
+
+
+def test_where_words_do_not_fit_beside_each_other_each_row_is_a_paragraph(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"run": "words-0001-s0-inceptive-16", "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""}
+    printing.tabulate([row], tuple(row))
+    assert [line.rstrip() for line in narrow.file.getvalue().splitlines()] == [
+        "words-0001-s0-inceptive-16",
+        "  model tfidf-logreg-chars · data",
+        "  built-in",
+    ]
+
+
+def test_no_word_is_broken_while_there_is_room(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"run": "a-name-of-twenty-one-", "model": "bilstm", "reason": "stopped by hand"}
+    printing.tabulate([row], tuple(row))
+    assert narrow.file.getvalue().split() == ["run", "model", "reason", row["run"], "bilstm", "stopped", "by", "hand"]
+
+
+def test_without_a_column_of_runs_the_first_one_begins_the_paragraphs_and_no_word_is_cut(monkeypatch):
+    narrow = Console(width=30, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"metric": "precision_weighted", "value": "0.912", "tfidf-logreg-chars": "0.875"}
+    printing.tabulate([row], tuple(row))
+    shown = narrow.file.getvalue().split()
+    assert shown == ["precision_weighted", "value", "0.912", "·", "tfidf-logreg-chars", "0.875"]
+
+
+def test_an_interval_stays_on_one_line_where_other_columns_can_give_way(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"metric": "accuracy", "interval": "0.712 to 0.833", "note": "a sentence that may well go on below"}
+    printing.tabulate([row], tuple(row))
+    assert "0.712 to 0.833" in narrow.file.getvalue()

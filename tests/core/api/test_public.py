@@ -1,0 +1,74 @@
+"""`import sentiscope`: core's own objects under a name that a person knows, from any folder."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sentiscope
+import typer
+from fresh import modules_after
+
+import core.api.objects
+from core import api
+from core.api.objects import Run, RunCodes
+from core.cli import app
+
+TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
+"""What is printed as a tree, or prints nothing."""
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+
+
+def test_it_gives_the_objects_of_core():
+    assert sentiscope.Run is core.api.objects.Run
+    assert sentiscope.train is core.api.objects.train
+    assert sentiscope.presets is api.presets
+
+
+@pytest.mark.slow
+def test_a_script_elsewhere_can_import_it(machine):
+    code = "import sentiscope; print(sentiscope.runs.__name__, sentiscope.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"runs {core.__version__}\n"
+
+
+@pytest.mark.slow
+def test_neither_a_sentence_nor_a_figure_loads_streamlit(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    pieces = {
+        "sentence": "import sentiscope; run = sentiscope.run('starter-vanilla'); run.sentence('not bad')._repr_html_()",
+        "figure": "run.figure('grid', text='not bad')",
+    }
+    loaded = modules_after(pieces)
+    assert "torch" in loaded["sentence"] and "plotly" not in loaded["sentence"]
+    assert "plotly" in loaded["figure"] and "streamlit" not in loaded["figure"]
+
+
+def commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_every_verb_is_a_command_and_where_it_asks_a_run_a_method():
+    made = {" ".join(path) for path, _ in commands(typer.main.get_command(app))}
+    assert made == api.VERBS.keys()
+    for command in api.VERBS:
+        verb, printer = api.load(command)
+        assert (printer is None) == (command in TREES)
+        first = next(iter(inspect.signature(verb).parameters.values()), None)
+        if first and first.name == "run" and first.kind is not first.KEYWORD_ONLY:
+            owner, name = (RunCodes if command.startswith("codes ") else Run), verb.__name__.removeprefix("codes_")
+            method = getattr(owner, {"import": "import_"}.get(name, name.removeprefix("runs_")))
+            assert method.__wrapped__ is verb, command
+
+
+def test_whatever_is_public_tells_what_it_is():
+    assert [
+        name for name in sentiscope.__all__ if name != "__version__" and not getattr(sentiscope, name).__doc__
+    ] == []

@@ -1,0 +1,79 @@
+"""The command that trains a run again: run word for word it comes to the same settings."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from core.config import compose, flat, parse_settings
+from core.runs.configuration import configured, train_command
+from core.runs.folders import starters_dir
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+
+def of(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:
+    """A record as a training with these settings writes it; settings with `__` for the dot."""
+    given = {name.replace("__", "."): value for name, value in settings.items()}
+    config, applied = configured(data, preset, given, recipe)
+    return RunRecord("one", preset, "done", config, "", recipe=applied.name)
+
+
+def typed(command: str) -> dict[str, object]:
+    """The settings that the command line makes of a command."""
+    program, verb, *words = shlex.split(command)
+    assert (program, verb) == ("sentiscope", "train")
+    pairs = [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
+    own = dict(word.removeprefix("--").split("=", 1) for word in words if not word.startswith("--set="))
+    assert own.keys() <= {"data", "model", "recipe"}
+    return flat(configured(own["data"], own["model"], parse_settings(pairs), own.get("recipe", ""))[0])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        of("vanilla"),
+        of("ndt-01-n3", "twitter_financial", training__epochs=2, data__limit=3000, training__lr=3e-4),
+        of("vanilla", recipe="strong"),
+        of("vanilla", recipe="strong", training__teacher="", model__dropout=0.25),
+        of("tfidf-logreg", "sst2+imdb", data__rename="a b=x,'c'=", data__texts=False),
+        of("lexical-last", "tweeteval_emoji", text__max_length=17, training__threads=1),
+        of("ndt-01-n3", model__attention__gate=True, model__attention__rotary=True),
+    ],
+    ids=lambda record: record.preset,
+)
+def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
+    command, note = train_command(record, RunStore(tmp_path))
+    assert note == ""
+    assert typed(command) == flat(record.config)
+
+
+def test_it_names_no_setting_that_preset_data_and_recipe_give(tmp_path):
+    command, _ = train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
+    assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3"
+
+
+def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
+    config = compose("vanilla", {"training.start": "gone", "model.width": 32})
+    command, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
+    assert "--set=training.start=gone" in command and "--set=model.width=32" in command
+    assert "It cannot be run here" in note and "gone" in note
+
+
+def test_the_file_of_another_machine_is_asked_for(tmp_path):
+    config = compose("vanilla", {"data.name": "elsewhere:reviews.csv"})
+    _, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
+    assert "With a copy of your own" in note
+
+
+def test_of_every_starter_the_command_has_the_settings(tmp_path):
+    store = RunStore(starters_dir())
+    for record in store.list():
+        command, note = train_command(record, store)
+        wanted, usual = flat(record.config), flat(compose(record.preset))
+        if not note:
+            assert typed(command) == wanted
+        else:  # six of them began with a run that does not come along
+            pairs = parse_settings(w.removeprefix("--set=") for w in shlex.split(command) if w.startswith("--set="))
+            assert pairs.keys() == {name for name in wanted if wanted[name] != usual[name]} - {"data.name"}
