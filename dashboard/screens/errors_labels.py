@@ -15,7 +15,7 @@ from core.failures import doubted
 from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.data_quality import DOUBTED, SHOWN
+from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import offer
@@ -43,7 +43,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
         _offer(source)
         return {}
-    rows = found.found["rows"][:SHOWN]
+    rows = found.found["rows"][:LABELS_SHOWN]
     show(
         DOUBTED,
         found,
