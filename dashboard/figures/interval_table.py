@@ -261,7 +261,8 @@ def text(
 
 def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> Declared:
     """Declare a count, which the CSV calls `csv` or like its key."""
-    return text(key, title, lambda entry: count_words(_take(entry, value)), width, soft=soft, **{csv or key: value})
+    column = Column(key, title, width, number=True, soft=soft)
+    return Declared({csv or key: value}, column, lambda entry: count_words(_take(entry, value)))
 
 
 def interval(
