@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels, square
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
-
-if TYPE_CHECKING:
-    from dashboard.figures.decisions import Decision
 
 
 def confusion_table(decision: Decision) -> pd.DataFrame:

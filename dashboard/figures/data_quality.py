@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -12,11 +13,11 @@ import pandas as pd
 from core.exceptions import NotAvailable
 from core.failures.doubted import doubted_rows
 from core.numbers import signed
-from dashboard.figures.drawing import Column as TableColumn
-from dashboard.figures.drawing import Component, Table
+from dashboard.figures import interval_table as columns
+from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, axis
+from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.interval_table import IntervalTable, Mark, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -24,14 +25,12 @@ from dashboard.figures.theme import Look
 LABELS_SHOWN = 200
 """Rows of the table; its CSV has all."""
 COLUMNS = {
-    "text": TableColumn("Sentence", width=520),
-    "truth": TableColumn("Is", width=95),
-    "likelier": TableColumn("Likelier", "The label that the models find likelier", width=95),
-    "p_truth": TableColumn(
-        "P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
-    ),
-    "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),
-    "split": TableColumn("Split", width=90),
+    "text": Column("Sentence", width=520),
+    "truth": Column("Is", width=95),
+    "likelier": Column("Likelier", "The label that the models find likelier", width=95),
+    "p_truth": Column("P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80),
+    "likely": Column("Likely wrong", "By the thresholds of confident learning", width=95),
+    "split": Column("Split", width=90),
 }
 
 
@@ -149,12 +148,6 @@ def shift_rows(shown: Shifted) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["measure", "training", "split", "difference", "low", "high", "p"])
 
 
-def words_table(shown: Shifted) -> pd.DataFrame:
-    """All words and phrases that are listed."""
-    columns = ["words", "split", "training", "log_odds", "low", "high", "p_holm"]
-    return pd.DataFrame(shown.found["words"], columns=columns)
-
-
 def _draw_numbers(shown: Shifted, look: Look) -> Table:
     rows = []
     for each in shift_rows(shown).to_dict("records"):
@@ -172,34 +165,33 @@ def _draw_numbers(shown: Shifted, look: Look) -> Table:
         )
     names = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"]
     table = pd.DataFrame(rows, columns=["Measure", *names])
-    return Table(table, dict.fromkeys(names, TableColumn(alignment="right")), narrow=True)
+    return Table(table, dict.fromkeys(names, Column(alignment="right")), narrow=True)
 
 
-def words_marks(shown: Shifted) -> Marks:
-    """A row for each word or phrase, those of the split first."""
-    rows, marks = [], []
+def _mark_odds(each: Mapping[str, Any]) -> Mark:
+    ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
+    said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {_chance(each['p_holm'])}"
+    return Mark(each["log_odds"], each["low"], each["high"], said=said)
+
+
+def shift_words_table(shown: Shifted) -> IntervalTable:
+    """Declare a row for each word or phrase, those of the split first."""
     found = shown.found["words"]
-    for more in (True, False):
-        for place, each in enumerate([each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN]):
-            ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
-            said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {_chance(each['p_holm'])}"
-            marks.append(Mark(each["log_odds"], each["low"], each["high"], said=said))
-            cells: dict[str, Cell] = {"words": each["words"], "split": count(each["split"])}
-            cells |= {"training": count(each["training"]), "odds": marks[-1]}
-            rows.append(Row(each["words"], cells, apart=not more and not place))
-    columns = (
-        Column("words", "Words", "10rem"),
-        Column("split", shown.split, "5rem", number=True),
-        Column("training", "training", "5rem", number=True, soft=True),
-        Column("odds", "log-odds", axis=axis(marks, zero=0.0, signed=True)),
+    sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
+    return IntervalTable(
+        f"Words and phrases that {shown.split} or training has in more texts",
+        (
+            columns.name("words", "Words", "words", "10rem", words="words"),
+            columns.count("split", shown.split, "split", "5rem"),
+            columns.count("training", "training", "training", "5rem", soft=True),
+            columns.interval("odds", "log-odds", _mark_odds, partial(axis, zero=0.0, signed=True)),
+            columns.also("log_odds", "low", "high", "p_holm"),
+        ),
+        found,
+        "words",
+        shown=[*sides[0], *sides[1]],
+        apart=lambda each: each["log_odds"] <= 0,
     )
-    return Marks(
-        f"Words and phrases that {shown.split} or training has in more texts", columns, tuple(rows), height=1.8
-    )
-
-
-def _draw_words(shown: Shifted, look: Look) -> Component:
-    return component(words_marks(shown), look, picked=shown.picked, picks=True)
 
 
 def _note(shown: Shifted) -> str:
@@ -223,12 +215,13 @@ SHIFT: Figure[Shifted] = Figure(
     "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
     tables=lambda shown: {"Shift": shift_rows(shown)},
 )
-SHIFT_WORDS: Figure[Shifted] = Figure(
+SHIFT_WORDS: Figure[Shifted] = interval_figure(
     "shift-words",
     "errors",
     "Words that shifted",
     shifted,
-    _draw_words,
+    shift_words_table,
+    "Shift words",
     note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",
     reading=lambda shown: (
         f"Bar: 95 % interval; to the right, more texts of {shown.split} have it. Click one to read its sentences."
@@ -238,5 +231,4 @@ SHIFT_WORDS: Figure[Shifted] = Figure(
     how="How many texts have each word, pair and triple, by Fisher's exact test, p after Holm over all that three "
     "texts have; texts count once, so that one that repeats a word says no more. Log-odds have a prior of all texts "
     "(Monroe, Colaresi and Quinn 2008), which draws rare words to 0.",
-    tables=lambda shown: {"Shift words": words_table(shown)},
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-
-import pandas as pd
 
 from core.failures.marking import YES, marking
 from core.failures.phrases import LEAST_Z, Overused
@@ -14,15 +13,14 @@ from core.failures.report import made_by
 from core.failures.rules import WORD, Clause
 from core.failures.tags import CONSEQUENCES, called
 from core.numbers import signed
+from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import words_of
 from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words, axis
+from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.selecting import SELECT, analysis
-from dashboard.figures.theme import Look
 
 WORDS_SHOWN = 12
 """Phrases of the table; its CSV has all that are listed."""
@@ -50,39 +48,36 @@ def rule_of(each: Overused) -> str:
     return str(Clause(WORD, "=", each.words))
 
 
-def words_marks(shown: Overrepresented) -> Marks:
-    """A row for each phrase."""
-    rows, marks = [], []
-    for each in shown.found[:WORDS_SHOWN]:
-        ends = each.interval
-        said = f"log-odds {signed(each.log_odds)} ({number(ends[0], 2)} to {number(ends[1], 2)}), z {number(each.z, 1)}"
-        marks.append(Mark(each.log_odds, *ends, said=said))
-        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.selected), "rest": count(each.rest)}
-        rows.append(Row(rule_of(each), cells | {"odds": marks[-1]}))
-    columns = (
-        Column("words", "Words", "32%"),
-        Column("selected", "here", "3.2rem", number=True),
-        Column("rest", "elsewhere", "5rem", number=True, soft=True),
-        Column("odds", "log-odds", axis=axis(marks, zero=0.0, signed=True)),
+def _mark_odds(each: Overused) -> Mark:
+    low, high = each.interval
+    said = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), z {number(each.z, 1)}"
+    return Mark(each.log_odds, low, high, said=said)
+
+
+def words_table(shown: Overrepresented) -> IntervalTable:
+    """Declare a row for each phrase."""
+    return IntervalTable(
+        "Words and phrases that the selection has more often",
+        (
+            columns.name("words", "Words", "words", "32%", words="words"),
+            columns.count("selected", "here", "selected", "3.2rem"),
+            columns.count("rest", "elsewhere", "rest", "5rem", soft=True),
+            columns.interval("odds", "log-odds", _mark_odds, partial(axis, zero=0.0, signed=True)),
+            columns.also(log_odds="log_odds", z="z"),
+        ),
+        shown.found,
+        rule_of,
+        shown=shown.found[:WORDS_SHOWN],
     )
-    return Marks("Words and phrases that the selection has more often", columns, tuple(rows), height=1.8)
 
 
-def words_table(shown: Overrepresented) -> pd.DataFrame:
-    """All that are listed."""
-    return pd.DataFrame(shown.found, columns=Overused._fields)
-
-
-def _draw_words(shown: Overrepresented, look: Look) -> Component:
-    return component(words_marks(shown), look, picked=shown.picked, picks=True)
-
-
-OVERUSED: Figure[Overrepresented] = Figure(
+OVERUSED: Figure[Overrepresented] = interval_figure(
     "error-words",
     "errors",
     "What they say more often",
     lambda source: overused(analysis(source)),
-    _draw_words,
+    words_table,
+    "Words",
     note=lambda shown: f"{count(len(shown.analysis.places))} selected against {count(_others(shown))} others",
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier the words are here, in log-odds."
@@ -94,7 +89,6 @@ OVERUSED: Figure[Overrepresented] = Figure(
     "sentences on, the largest z first: in random selections of 153 of 3 202 sentences, the largest z of all phrases "
     "lies below 3.9 in 95 of 100.",
     options=(SELECT,),
-    tables=lambda shown: {"Words": words_table(shown)},
 )
 
 
@@ -131,44 +125,46 @@ def marked(of: Analysis) -> Marked:
     return Marked(of, marking(of.table, of.tags, of.rows, known, of.known.groups))
 
 
-def marked_marks(shown: Marked) -> Marks:
-    """A row for each column and tag."""
-    rows = []
-    for row in shown.found[:COLUMNS_SHOWN]:
-        sure = row["p_holm"] is not None and row["p_holm"] < ALPHA
-        shares = f"{number(row['share'], 2)} of the selection, {number(row['rest_share'], 2)} of the rest"
-        value = "" if row["kind"] == "tag" and row["value"] == YES else row["value"]
-        low, high = sorted((row["share"], row["rest_share"]))
-        name = words_of(row["name"], value) if row["kind"] == "tag" else Words(row["name"], small=value)
-        cells: dict[str, Cell] = {"name": name, "n": count(row["selected"])}
-        cells["share"] = Mark(row["share"], low, high, not sure, reference=row["rest_share"], said=shares)
-        cells["v"] = Words(number(row["v"], 2), strong=sure)
-        rule = shown.rule(row)
-        rows.append(Row(rule or f"{row['kind']} {row['name']}", cells, picks=bool(rule)))
-    columns = (
-        Column("name", "Column or tag", "12rem"),
-        Column("n", "here", "3.6rem", number=True),
-        Column("share", "share", axis=Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))),
-        Column("v", "V", "3.4rem", number=True),
+def columns_table(shown: Marked) -> IntervalTable:
+    """Declare a row for each column and tag."""
+
+    def is_sure(row: Mapping[str, Any]) -> bool:
+        return row["p_holm"] is not None and row["p_holm"] < ALPHA
+
+    def call(row: Mapping[str, Any]) -> Words:
+        if row["kind"] == "tag":
+            return words_of(row["name"], "" if row["value"] == YES else row["value"])
+        return Words(row["name"], small=row["value"])
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        share, rest = row["share"], row["rest_share"]
+        said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
+        return Mark(share, min(share, rest), max(share, rest), not is_sure(row), reference=rest, said=said)
+
+    return IntervalTable(
+        "Columns and tags that mark the selection",
+        (
+            columns.name("name", "Column or tag", call, "12rem", name="name"),
+            columns.also("kind", "v", "p", "p_holm", "value"),
+            columns.count("n", "here", "selected", "3.6rem", csv="selected"),
+            columns.interval("share", "share", mark, lambda marks: Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))),
+            columns.text("v", "V", lambda row: Words(number(row["v"], 2), strong=is_sure(row)), "3.4rem"),
+            columns.also("share", "rest", "rest_share"),
+        ),
+        shown.found,
+        lambda row: shown.rule(row) or f"{row['kind']} {row['name']}",
+        shown=shown.found[:COLUMNS_SHOWN],
+        picks=lambda row: bool(shown.rule(row)),
     )
-    return Marks("Columns and tags that mark the selection", columns, tuple(rows), height=1.8)
 
 
-def marked_table(shown: Marked) -> pd.DataFrame:
-    """All that are ranked."""
-    return pd.DataFrame(list(shown.found))
-
-
-def _draw_columns(shown: Marked, look: Look) -> Component:
-    return component(marked_marks(shown), look, picks=True)
-
-
-MARKED: Figure[Marked] = Figure(
+MARKED: Figure[Marked] = interval_figure(
     "error-columns",
     "errors",
     "What marks them",
     lambda source: marked(analysis(source)),
-    _draw_columns,
+    columns_table,
+    "Columns",
     note=lambda shown: (
         f"{min(COLUMNS_SHOWN, len(shown.found))} of {len(shown.found)} columns and tags" if shown.found else ""
     ),
@@ -181,5 +177,4 @@ MARKED: Figure[Marked] = Figure(
     "(2013): 0 where it says nothing of the selection, 1 where it says all. p is of the chi-square test after Holm "
     "over all columns and tags; those by which the selection was made are left out.",
     options=(SELECT,),
-    tables=lambda shown: {"Columns": marked_table(shown)},
 )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from core.failures.facets import TAG
 from core.failures.found import Found, Slice, slices
@@ -18,14 +16,13 @@ from core.failures.rules import RANGE
 from core.failures.selection import in_words
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
 from core.numbers import signed
+from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
+from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words
 from dashboard.figures.numbers import count, number, percent
 from dashboard.figures.selecting import analysis
-from dashboard.figures.theme import Look
 
 SHOWN = 20
 """Rows of the table, those with the most excess errors."""
@@ -73,10 +70,9 @@ def _apart(row: Mapping[str, Any]) -> bool:
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
-def log_axis(rows: Iterable[Mapping[str, Any]]) -> Axis:
-    """Of risk ratios: doublings to both sides of 1, as far as intervals reach."""
-    most = math.log2(FARTHEST)
-    ends = [_log(end, most) for row in rows for end in row["ratio_interval"] or ()]
+def log_axis(marks: Sequence[Mark]) -> Axis:
+    """Return an axis of risk ratios: doublings to both sides of 1, as far as intervals reach."""
+    ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None]
     low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
     ticks = tuple(float(tick) for tick in range(low, high + 1))
     return Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
@@ -118,46 +114,42 @@ def words_of(tag: str, small: str = "") -> Words:
     return Words(name, small=small or (f"with {run}" if run else ""), title=about(tag))
 
 
-def gathered_marks(found: Gathered) -> Marks:
-    """A row for each property."""
-    shown = found.shown
-    columns = [
-        Column("name", "Tag or column", "36%"),
-        Column("n", "n", "3.4rem", number=True),
-        Column("rate", "wrong", "4.7rem", number=True, soft=True),
-    ]
-    if not found.few:
-        columns.append(Column("ratio", "risk ratio", axis=log_axis(row for row in shown if not _apart(row))))
-    columns.append(Column("excess", "excess" if not found.few else "wrong", "4rem", number=True))
-    rows = list[Row]()
-    for row in shown:
-        small = "no cause" if _apart(row) else ""
-        name, _, tag = row["tag"].partition("=")
-        named = words_of(tag, small) if name == TAG else Words(said_value(tag), small=name)
-        cells: dict[str, Cell] = {"name": named, "n": count(row["n"])}
-        cells["rate"] = percent(row["rate"])
-        if not _apart(row):
-            cells["ratio"] = ratio_mark(row)
-            cells["excess"] = "" if row["excess"] is None else signed(row["excess"], 0)
-        if found.few:
-            cells["excess"] = count(row["wrong"])
-        rows.append(Row(row["tag"], cells, apart=_apart(row) and not any(each.apart for each in rows)))
-    return Marks("Tags and values of columns, with the risk of an error", tuple(columns), tuple(rows), height=1.8)
+def _name_tag(row: Mapping[str, Any]) -> Words:
+    name, _, value = row["tag"].partition("=")
+    return words_of(value, "no cause" * _apart(row)) if name == TAG else Words(said_value(value), small=name)
 
 
-def gathered_table(found: Gathered) -> pd.DataFrame:
-    """Every property with all numbers."""
-    rows = []
-    for row in found.rows:
-        low, high = row["interval"]
-        least, most = row["ratio_interval"] or (None, None)
-        rows.append(
-            {"rule": row["tag"], **{name: row[name] for name in ("n", "wrong", "rate")}, "low": low, "high": high}
-            | {"rest_n": row["rest"]["n"], "rest_wrong": row["rest"]["wrong"], "excess": row["excess"]}
-            | {"ratio": row["ratio"], "ratio_low": least, "ratio_high": most}
-            | {name: row[name] for name in ("p", "p_holm", "differs")}
-        )
-    return pd.DataFrame(rows)
+def rates_table(found: Gathered) -> IntervalTable:
+    """Declare a row for each property."""
+    few = found.few
+
+    def excess(row: Mapping[str, Any]) -> str:
+        if few:
+            return count(row["wrong"])
+        return "" if _apart(row) or row["excess"] is None else signed(row["excess"], 0)
+
+    def ratio(row: Mapping[str, Any]) -> Mark:
+        return Mark() if _apart(row) else ratio_mark(row)
+
+    return IntervalTable(
+        "Tags and values of columns, with the risk of an error",
+        (
+            columns.name("name", "Tag or column", _name_tag, "36%", rule="tag"),
+            columns.count("n", "n", "n", "3.4rem"),
+            columns.also("wrong"),
+            columns.text("rate", "wrong", lambda row: percent(row["rate"]), "4.7rem", soft=True, rate="rate"),
+            columns.also(low="interval.0", high="interval.1", rest_n="rest.n", rest_wrong="rest.wrong"),
+            columns.also("excess", "ratio"),
+            *([] if few else [columns.interval("ratio", "risk ratio", ratio, log_axis)]),
+            columns.text("excess", "wrong" if few else "excess", excess, "4rem"),
+            columns.also(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1"),
+            columns.also("p", "p_holm", "differs"),
+        ),
+        found.rows,
+        "tag",
+        shown=found.shown,
+        apart=_apart,
+    )
 
 
 def _note(found: Gathered) -> str:
@@ -166,16 +158,13 @@ def _note(found: Gathered) -> str:
     return f"{some} tags and values of columns, most excess errors first"
 
 
-def _draw_rates(found: Gathered, look: Look) -> Component:
-    return component(gathered_marks(found), look, picked=found.picked, picks=True)
-
-
-GATHERED: Figure[Gathered] = Figure(
+GATHERED: Figure[Gathered] = interval_figure(
     "error-tags",
     "errors",
     "Where errors gather",
     lambda source: gathered(analysis(source)),
-    _draw_rates,
+    rates_table,
+    "Tags",
     note=_note,
     reading=lambda found: (
         f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
@@ -186,7 +175,6 @@ GATHERED: Figure[Gathered] = Figure(
     "the error rate with it over the one without, with Koopman's score interval at the level of its step in Holm's "
     f"correction over all that are tested, so that it leaves out 1 exactly where that holds; none below {LEAST} "
     "sentences on either side. *No cause*: what errors have by definition, or because they are errors.",
-    tables=lambda found: {"Tags": gathered_table(found)},
 )
 """Of the whole split: what is selected does not change it."""
 
@@ -220,46 +208,40 @@ def _told(one: Slice) -> dict[str, Any]:
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 
 
-def sliced_marks(shown: Sliced) -> Marks:
-    """A row for each slice."""
-    told = [_told(each) for each in shown.found.slices]
-    rows = []
-    for each, row in zip(shown.found.slices, told, strict=True):
-        cells: dict[str, Cell] = {"name": in_words(each.clauses), "n": count(each.risk.n)}
-        cells |= {"rate": percent(each.risk.rate), "ratio": ratio_mark(row), "excess": signed(each.risk.excess, 0)}
-        rows.append(Row(rules_of(each), cells))
-    columns = (
-        Column("name", "Slice", "36%"),
-        Column("n", "n", "3.4rem", number=True),
-        Column("rate", "wrong", "4.7rem", number=True, soft=True),
-        Column("ratio", "risk ratio", axis=log_axis(told)),
-        Column("excess", "excess", "4rem", number=True),
-    )
-    return Marks("Slices that go wrong more often", columns, tuple(rows), height=1.8)
-
-
-def sliced_table(shown: Sliced) -> pd.DataFrame:
-    """All numbers."""
-    return pd.DataFrame(
-        [
-            {"rules": rules_of(each), "n": each.risk.n, "wrong": each.risk.wrong, "rate": each.risk.rate}
-            | {"excess": each.risk.excess, "ratio": each.risk.ratio, "low": each.interval[0], "high": each.interval[1]}
-            | {"p_holm": each.p_holm}
-            for each in shown.found.slices
-        ]
+def slices_table(shown: Sliced) -> IntervalTable:
+    """Declare a row for each slice."""
+    return IntervalTable(
+        "Slices that go wrong more often",
+        (
+            columns.name("name", "Slice", lambda each: in_words(each.clauses), "36%", rules=rules_of),
+            columns.count("n", "n", "risk.n", "3.4rem"),
+            columns.also(wrong="risk.wrong"),
+            columns.text(
+                "rate",
+                "wrong",
+                lambda each: percent(each.risk.rate),
+                "4.7rem",
+                soft=True,
+                rate="risk.rate",
+            ),
+            columns.also(excess="risk.excess", ratio="risk.ratio"),
+            columns.also(low="interval.0", high="interval.1"),
+            columns.interval("ratio", "risk ratio", lambda each: ratio_mark(_told(each)), log_axis),
+            columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
+            columns.also(p_holm="p_holm"),
+        ),
+        shown.found.slices,
+        rules_of,
     )
 
 
-def _draw_slices(shown: Sliced, look: Look) -> Component:
-    return component(sliced_marks(shown), look, picked=shown.picked, picks=True)
-
-
-SLICED: Figure[Sliced] = Figure(
+SLICED: Figure[Sliced] = interval_figure(
     "error-slices",
     "errors",
     "Slices found",
     lambda source: sliced(analysis(source)),
-    _draw_slices,
+    slices_table,
+    "Slices",
     note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
     reading=lambda shown: (
         "Each survives the correction for all that were tried; a pair is worse than either of its parts."
@@ -269,7 +251,6 @@ SLICED: Figure[Sliced] = Figure(
     how="Every tag, class and value of a column that 30 sentences have, and every pair of two, is tested against all "
     "others by the score test of the risk ratio; p after Holm over all of them. Of slices that share four fifths of "
     "their sentences the one with more excess errors stands.",
-    tables=lambda shown: {"Slices": sliced_table(shown)},
 )
 
 

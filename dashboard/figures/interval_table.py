@@ -7,11 +7,15 @@ For everything that has an interval: runs, differences, phenomena, failure rates
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from core.numbers import count as count_words
 from dashboard.figures.drawing import Node
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TICKS = 5
 """So many gridlines has an axis at most, or one more."""
@@ -210,3 +214,107 @@ def _label(tick: float, step: float, signed: bool) -> str:
     digits = max(0, *(len(f"{each:.10f}".rstrip("0").partition(".")[2]) for each in (tick, step)))
     plus = "+" if signed and tick > 0 else ""
     return "0" if tick == 0 else plus + f"{tick:.{digits}f}".replace("-", "\u2212")
+
+
+Value = str | Callable[[Any], Any]
+"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
+
+
+def _take(entry: Any, value: Value) -> Any:
+    if callable(value):
+        return value(entry)
+    for part in value.split("."):
+        if entry is None:
+            return None
+        if isinstance(entry, Mapping):
+            entry = entry[part]
+        else:
+            entry = entry[int(part)] if part.isdigit() else getattr(entry, part)
+    return entry
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A column that is declared once: how it is drawn, and what it is in the CSV."""
+
+    csv: Mapping[str, Value]
+    """By the name of the column of the CSV; empty: it is drawn alone."""
+    column: Column | None = None
+    """None: it stands in the CSV alone."""
+    cell: Callable[[Any], Cell] = str
+    axis: Callable[[Sequence[Mark]], Axis] | None = None
+    """Of a column of intervals, from its marks."""
+
+
+def name(key: str, title: str, cell: Value, width: str, **csv: Value) -> Declared:
+    """Declare what a row is called."""
+    return Declared(csv, Column(key, title, width), lambda entry: _take(entry, cell))
+
+
+def text(
+    key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
+) -> Declared:
+    """Declare a number that is written in a way of its own, on the right."""
+    column = Column(key, title, width, number=True, soft=soft, opt=opt)
+    return Declared(csv, column, lambda entry: _take(entry, cell))
+
+
+def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> Declared:
+    """Declare a count, which the CSV calls `csv` or like its key."""
+    column = Column(key, title, width, number=True, soft=soft)
+    return Declared({csv or key: value}, column, lambda entry: count_words(_take(entry, value)))
+
+
+def interval(
+    key: str, title: str, mark: Callable[[Any], Mark], axis: Callable[[Sequence[Mark]], Axis], **csv: Value
+) -> Declared:
+    """Declare values with their intervals on one axis, which is made from all marks."""
+    return Declared(csv, Column(key, title), mark, axis)
+
+
+def also(*keys: str, **csv: Value) -> Declared:
+    """Declare what stands in the CSV alone; `keys` stand there under their own name."""
+    return Declared({key: key for key in keys} | csv)
+
+
+@dataclass(frozen=True)
+class IntervalTable:
+    """A table whose columns are declared: the drawing and the CSV both come from them."""
+
+    label: str
+    columns: Sequence[Declared]
+    """In the order of the CSV; those that are drawn stand in this order too."""
+    rows: Sequence[Any]
+    """Every row of the CSV."""
+    id: Value
+    """What picking a row gives."""
+    shown: Sequence[Any] | None = None
+    """The rows that are drawn; None: all."""
+    apart: Callable[[Any], bool] = lambda entry: False
+    """Rows of another kind: a line stands above the first of them."""
+    picks: Callable[[Any], bool] = lambda entry: True
+
+    @property
+    def marks(self) -> Marks:
+        """What is drawn."""
+        entries, columns = self.rows if self.shown is None else self.shown, []
+        drawn = [(each, each.column) for each in self.columns if each.column]
+        cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}
+        for each, column in drawn:
+            marks = [cell for cell in cells[column.key] if isinstance(cell, Mark)]
+            columns.append(replace(column, axis=each.axis(marks)) if each.axis else column)
+        first = next((place for place, entry in enumerate(entries) if self.apart(entry)), -1)
+        rows = []
+        for at, entry in enumerate(entries):
+            own = {key: column[at] for key, column in cells.items() if column[at] not in ("", Mark())}
+            rows.append(Row(_take(entry, self.id), own, apart=at == first, picks=self.picks(entry)))
+        return Marks(self.label, tuple(columns), tuple(rows), height=1.8)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The numbers."""
+        import pandas as pd  # the head of the first page does without it
+
+        csv = {name: value for each in self.columns for name, value in each.csv.items()}
+        rows = [{name: _take(entry, value) for name, value in csv.items()} for entry in self.rows]
+        return pd.DataFrame(rows, columns=[*csv])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from core.evaluation.intervals import wilson
 from core.exceptions import NotAvailable
 from core.failures.found_groups import NONE, FoundGroups, rows_table
 from core.failures.table import Table
+from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
+from dashboard.figures.interval_table import IntervalTable, Mark, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -57,44 +60,39 @@ def groups(source: Source) -> Groups:
     return found
 
 
-def groups_marks(shown: Groups) -> Marks:
-    """A row for each group, the largest first, and one for what belongs to none."""
-    wrong, rows, marks = shown.table.wrong, list[Row](), list[Mark]()
-    overall = float(wrong[shown.found.rows].mean())
-    every = [(each.name, each.places) for each in shown.found.groups]
-    for name, places in [*every, (NONE, shown.found.none)]:
-        if not len(places):
-            continue
-        errors = int(wrong[places].sum())
-        rate, (low, high) = errors / len(places), wilson(errors, len(places))
-        said = f"{number(100 * rate, 1)} % wrong ({number(100 * low, 1)} to {number(100 * high, 1)} %)"
-        marks.append(Mark(100 * rate, 100 * low, 100 * high, tie=low <= overall <= high, said=said))
-        share = f"{100 * len(places) / len(shown.found.rows):.0f} %"
-        cells: dict[str, Cell] = {"name": Words(name), "n": count(len(places)), "share": share}
-        cells |= {"rate": marks[-1], "wrong": number(100 * rate, 1)}
-        rows.append(Row(name, cells, apart=name == NONE))
-    columns = (
-        Column("name", "Words that mark it", "17rem"),
-        Column("n", "sentences", "5.4rem", number=True),
-        Column("share", "of all", "4rem", number=True, soft=True, opt=True),
-        Column("rate", "wrong", axis=axis(marks, zero=0.0, ends=(0.0, 100.0))),
-        Column("wrong", "% wrong", "5.4rem", number=True),
-    )
-    return Marks("Groups of sentences in embedding space", columns, tuple(rows), height=1.8)
-
-
-def groups_table(shown: Groups) -> pd.DataFrame:
-    """Every group with all numbers."""
-    wrong, rows = shown.table.wrong, []
+def groups_table(shown: Groups) -> IntervalTable:
+    """Declare a row for each group, the largest first, and one for what belongs to none."""
+    wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
+    overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
     for name in (*words, NONE):
         places = shown.places(name)
-        errors = int(wrong[places].sum())
-        low, high = wilson(errors, len(places))
-        rate = errors / len(places) if len(places) else None
-        numbers = {"n": len(places), "wrong": errors, "rate": rate, "low": low, "high": high}
-        rows.append({"group": name, "words": words.get(name, ""), **numbers})
-    return pd.DataFrame(rows)
+        errors, n = int(wrong[places].sum()), len(places)
+        low, high = wilson(errors, n)
+        about = {"group": name, "words": words.get(name, ""), "n": n, "wrong": errors}
+        rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
+        said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
+        return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
+
+    return IntervalTable(
+        "Groups of sentences in embedding space",
+        (
+            columns.name("name", "Words that mark it", "group", "17rem", group="group"),
+            columns.also("words"),
+            columns.count("n", "sentences", "n", "5.4rem"),
+            columns.text("share", "of all", lambda row: f"{100 * row['n'] / total:.0f} %", "4rem", soft=True, opt=True),
+            columns.interval("rate", "wrong", mark, partial(axis, zero=0.0, ends=(0.0, 100.0))),
+            columns.text("wrong", "% wrong", lambda row: number(100 * row["rate"], 1), "5.4rem"),
+            columns.also("wrong", "rate", "low", "high"),
+        ),
+        rows,
+        "group",
+        shown=[row for row in rows if row["n"]],
+        apart=lambda row: row["group"] == NONE,
+    )
 
 
 def _note(shown: Groups) -> str:
@@ -111,8 +109,8 @@ def _reading(shown: Groups) -> str:
     )
 
 
-def _draw(shown: Groups, look: Look) -> Component:
-    return component(groups_marks(shown), look, picked=shown.picked, picks=True)
+def _draw_groups(shown: Groups, look: Look) -> Component:
+    return component(groups_table(shown).marks, look, picked=shown.picked, picks=True)
 
 
 MAP_GROUPS: Figure[Groups] = Figure(
@@ -120,7 +118,7 @@ MAP_GROUPS: Figure[Groups] = Figure(
     "embeddings",
     "Groups in embedding space",
     groups,
-    _draw,
+    _draw_groups,
     note=_note,
     reading=_reading,
     how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
@@ -129,5 +127,5 @@ MAP_GROUPS: Figure[Groups] = Figure(
     "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give "
     "the same groups.",
     needs="pooled",
-    tables=lambda shown: {"Groups": groups_table(shown), "Grouped": rows_table(shown.table, shown.found)},
+    tables=lambda shown: {"Groups": groups_table(shown).frame, "Grouped": rows_table(shown.table, shown.found)},
 )

@@ -21,7 +21,7 @@ from dashboard.figures.data_quality import (
     Shifted,
     conflicts_table,
     shift_rows,
-    words_marks,
+    shift_words_table,
 )
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -121,7 +121,7 @@ def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
 
 
 def test_words_of_the_split_stand_before_those_of_training():
-    marks = words_marks(Shifted(SHIFT_FOUND, "test"))
+    marks = shift_words_table(Shifted(SHIFT_FOUND, "test")).marks
     assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
     assert [each.apart for each in marks.rows] == [False, False, True]
     assert SHIFT_WORDS.say(SHIFT_WORDS.note, Shifted(SHIFT_FOUND, "test")) == "3 of 100 tried"

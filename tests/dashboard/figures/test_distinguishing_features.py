@@ -12,11 +12,9 @@ from core.failures.phrases import overused as plainly
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
 from dashboard.figures.distinguishing_features import (
+    columns_table,
     marked,
-    marked_marks,
-    marked_table,
     overused,
-    words_marks,
     words_table,
 )
 from dashboard.figures.filtering import FURTHER, changed
@@ -38,11 +36,11 @@ def known(tmp_path):
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     shown = overused(analyse(known[0], "wrong", known[1]))
     assert list(shown.found) == plainly(known[0].table.texts, known[0].table.wrong)
-    marks = words_marks(shown)
+    marks = words_table(shown).marks
     first, mark = shown.found[0], marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
     assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
-    assert words_table(shown)["words"].tolist() == [each.words for each in shown.found]
+    assert words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
 
 
 def test_a_word_that_the_texts_are_to_contain_is_picked(known):
@@ -55,7 +53,7 @@ def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_select
     before, frame = analyse(known[0], select, known[1]), known[0].table.frame
     shown = overused(before)
     assert shown.found
-    for row, each in zip(words_marks(shown).rows, shown.found, strict=False):
+    for row, each in zip(words_table(shown).marks.rows, shown.found, strict=False):
         if row.id == select:  # picked already: a click takes it out
             continue
         after = analyse(known[0], ";".join(changed(before.clauses, before.facets, FURTHER, row.id)), known[1])
@@ -66,7 +64,7 @@ def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_select
 
 def test_nothing_and_everything_have_no_words(known):
     assert not overused(analyse(known[0], "all", known[1])).found
-    assert not words_marks(overused(analyse(known[0], "word=no such", known[1]))).rows
+    assert not words_table(overused(analyse(known[0], "word=no such", known[1]))).marks.rows
 
 
 @pytest.fixture
@@ -86,11 +84,11 @@ def tagged(tmp_path):
 @pytest.mark.slow
 def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
     shown, frame = marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
-    row, web = marked_table(shown).iloc[0], frame["source"] == "web"
+    row, web = columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
     assert row["share"] == pytest.approx(web[frame["wrong"]].mean())
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
-    first = marked_marks(shown).rows[0]
+    first = columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
 
 
@@ -102,4 +100,4 @@ def test_what_the_selection_was_made_by_says_nothing_of_it(tagged):
 
 @pytest.mark.slow
 def test_everything_has_no_marks(tagged):
-    assert not marked_marks(marked(analyse(tagged[0], "all", tagged[1]))).rows
+    assert not columns_table(marked(analyse(tagged[0], "all", tagged[1]))).marks.rows

@@ -15,18 +15,16 @@ from dashboard.figures.error_rates import (
     GATHERED,
     SHOWN,
     gathered,
-    gathered_marks,
-    gathered_table,
     log_axis,
     name_of,
     next_steps,
+    rates_table,
     ratio_mark,
     rules_of,
     sliced,
-    sliced_marks,
-    sliced_table,
+    slices_table,
 )
-from dashboard.figures.interval_table import Words
+from dashboard.figures.interval_table import Mark, Words
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
@@ -51,7 +49,7 @@ def known_of(tmp_path, rows=ROWS):
 def test_every_number_is_a_query_of_the_table(tmp_path):
     known, store = known_of(tmp_path)
     shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
-    table = gathered_table(shown).set_index("rule")
+    table = rates_table(shown).frame.set_index("rule")
     for rule, has in {
         "source=web": frame["source"] == "web",
         "tag=question": frame["text"].str.contains("?", regex=False),
@@ -64,7 +62,7 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
     assert table.loc["source=web", "ratio"] == pytest.approx(
         frame["wrong"][frame["source"] == "web"].mean() / frame["wrong"][frame["source"] == "phone"].mean()
     )
-    marks = gathered_marks(shown)
+    marks = rates_table(shown).marks
     assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
     assert len(marks.rows) <= SHOWN + 2
 
@@ -72,7 +70,7 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
 @pytest.mark.slow
 def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
     known, store = known_of(tmp_path)
-    page = gathered_table(gathered(analyse(known, "wrong", store))).set_index("rule")
+    page = rates_table(gathered(analyse(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
     assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
@@ -81,7 +79,7 @@ def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
             None if pd.isna(value) else value for value in row[["n", "wrong", "p", "p_holm", "differs"]]
         ]
     assert rows["source=web"]["selected"] == (known.table.frame["source"].eq("web") & known.table.wrong).sum()
-    slices = sliced_table(sliced(analyse(known, "wrong", store)))
+    slices = slices_table(sliced(analyse(known, "wrong", store))).frame
     assert [each["select"] for each in told["slices"]] == slices["rules"].tolist() and "source=web" in set(
         slices["rules"]
     )
@@ -95,18 +93,20 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
     source = Source(store.read("one"), Reader(store), others=[store.read("two")])
     rule, apart = "tag=models disagree with two", (other == known.table.wrong)
-    (mark,) = (row for row in gathered_marks(GATHERED.read(source)).rows if row.id == rule)
+    (mark,) = (row for row in rates_table(GATHERED.read(source)).marks.rows if row.id == rule)
     assert mark.cells["n"] == str(apart.sum()) and mark.cells["name"].small == "with two"
     after = analyse(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
     assert after.said == "all, models disagree with two"
-    assert not any(rule in each.id for each in sliced_marks(sliced(analyse(known.beside("two"), "all", store))).rows)
+    assert not any(
+        rule in each.id for each in slices_table(sliced(analyse(known.beside("two"), "all", store))).marks.rows
+    )
 
 
 @pytest.mark.slow
 def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
     known, store = known_of(tmp_path)
-    rows = gathered_marks(gathered(analyse(known, "wrong", store))).rows
+    rows = rates_table(gathered(analyse(known, "wrong", store))).marks.rows
     last = rows[-1]
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
     assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
@@ -124,12 +124,12 @@ def test_the_rule_of_the_selection_is_the_picked_row(tmp_path):
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = known_of(tmp_path, 20)
     shown = gathered(analyse(known, "wrong", store))
-    assert shown.few and [column.key for column in gathered_marks(shown).columns] == ["name", "n", "rate", "excess"]
+    assert shown.few and [column.key for column in rates_table(shown).marks.columns] == ["name", "n", "rate", "excess"]
 
 
 def test_the_axis_doubles_from_one_to_both_sides():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
-    axis = log_axis([row])
+    axis = log_axis([ratio_mark(row), Mark()])
     assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
     mark = ratio_mark(row)
     assert mark.value == pytest.approx(np.log2(3)) and mark.said == "3.00 (1.50 to 5.00), p after Holm = 0.010"
@@ -158,12 +158,12 @@ def known(tmp_path):
 @pytest.mark.slow
 def test_the_planted_pair_is_there_with_the_numbers_of_the_table(known):
     shown, frame = sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
-    table = sliced_table(shown).set_index("rules")
+    table = slices_table(shown).frame.set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
     row = table.loc["one=x;two=x"]
     assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
     assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
-    assert "one=x;two=x" in [each.id for each in sliced_marks(shown).rows]
+    assert "one=x;two=x" in [each.id for each in slices_table(shown).marks.rows]
 
 
 @pytest.mark.slow

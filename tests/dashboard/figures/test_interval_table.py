@@ -7,9 +7,10 @@ import re
 
 import pytest
 
+from dashboard.figures import interval_table
 from dashboard.figures.drawing import write_node
 from dashboard.figures.interval_drawing import Line, component, draw, html, ties
-from dashboard.figures.interval_table import Axis, Column, Mark, Marks, Row, Words, axis
+from dashboard.figures.interval_table import Axis, Column, IntervalTable, Mark, Marks, Row, Words, axis
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 ACCURACY = {"best": 0.916, "second": 0.907, "third": 0.898, "yardstick": 0.673}
@@ -185,3 +186,35 @@ def test_an_exported_file_runs_no_script():
     made = component(table(), Look(), picks=True, tick="compare", ticked=["best"])
     assert made.html("here").startswith('<div id="here"><style>') and "<script" not in made.html("here")
     assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
+
+
+def test_declared_columns_give_the_drawing_and_the_csv():
+    rows = [
+        {"rule": "a", "n": 1200, "share": 0.5, "ends": (0.4, 0.6), "p": 0.01},
+        {"rule": "b", "n": 30, "share": 0.1, "ends": None, "p": None},
+        {"rule": "c", "n": 0, "share": 0.0, "ends": None, "p": None},
+    ]
+    declared = IntervalTable(
+        "Shares",
+        (
+            interval_table.name("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),
+            interval_table.count("n", "n", "n", "3rem", csv="rows"),
+            interval_table.interval("mark", "share", lambda row: Mark(row["share"]), lambda marks: WIDE),
+            interval_table.also("p", low="ends.0", high="ends.1"),
+        ),
+        rows,
+        "rule",
+        shown=rows[:2],
+        apart=lambda row: row["ends"] is None,
+        picks=lambda row: row["n"] > 100,
+    )
+    drawn = declared.marks
+    assert [(column.key, column.title, column.axis) for column in drawn.columns] == [
+        *(("name", "Rule", None), ("n", "n", None), ("mark", "share", WIDE))
+    ]
+    assert [(row.id, row.cells["name"], row.cells["n"]) for row in drawn.rows] == [
+        *(("a", "A", "1\u202f200"), ("b", "B", "30"))
+    ]
+    assert [(row.apart, row.picks) for row in drawn.rows] == [(False, True), (True, False)]
+    assert list(declared.frame) == ["rule", "rows", "p", "low", "high"]
+    assert declared.frame.iloc[0].tolist() == ["a", 1200, 0.01, 0.4, 0.6] and declared.frame["low"].isna().sum() == 2
