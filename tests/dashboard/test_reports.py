@@ -24,7 +24,7 @@ from dashboard.reports import rows as kept_rows
 from dashboard.reports.build import build
 from dashboard.reports.coded import codes_section, session
 from dashboard.reports.drawn import difference
-from dashboard.reports.reading import Reading
+from dashboard.reports.reading import ReportReader
 
 pytestmark = pytest.mark.slow
 
@@ -225,7 +225,7 @@ def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
     draw = run.codes.draw(5, where=["text~text 1"], author="ann")
     run.codes.code(["irony"], keys=draw["keys"], author="ann")
     record, table = store.read("private"), read_table(store, "private")
-    found = session(Reading(store), record, draw["id"], table)
+    found = session(ReportReader(store), record, draw["id"], table)
     for told in (True, False):
         markup = codes_section(found, table, told=told).markup
         quoted = ("what a joy", "thanks a lot", "text 1")
@@ -242,7 +242,7 @@ def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_pa
     record, table = store.read("own"), read_table(store, "own")
 
     def told(name):
-        markup = codes_section(session(Reading(store), record, name, table), table, told=True).markup
+        markup = codes_section(session(ReportReader(store), record, name, table), table, told=True).markup
         return "Share" in markup.replace("Shares", ""), "Chosen by their codes" in markup
 
     assert told("ann") == told("built-in") == (False, True)
