@@ -179,8 +179,14 @@ class Largest:
         return f"the largest of {len(self.x)}, at {self.names[place]}"
 
 
-def exact(weight: Tensor) -> Array:
-    """A tensor in float64, on the CPU."""
+def exact(weight: Tensor | None) -> Array:
+    """A tensor in float64, on the CPU.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if weight is None:
+        raise RuntimeError("this part of the model has no such weight")
     found: Array = weight.detach().double().cpu().numpy()
     return found
 

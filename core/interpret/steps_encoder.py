@@ -14,7 +14,7 @@ from core.interpret.stages import Matrix, Stage, numbered
 from core.interpret.steps_backbone import as_layer, doubled, entering_stage, in_float64, pass_backbone
 from core.interpret.steps_head import dense_and_logits, pooling
 from core.interpret.steps_layer import Chosen, layer_stages
-from core.models.encoder import EncoderClassifier
+from core.models.encoder import EncoderClassifier, Layer
 from core.models.head import Branch, Head, HeadAttention
 from core.models.positions import PolarityAware
 from core.models.pretrained import PretrainedClassifier
@@ -50,10 +50,8 @@ def encoder_stages(
     else:
         exact_model = in_float64(model)
         exact_model(batch, intervene=changes, record=record)
-        embedding, layer = (
-            embedding_stage(exact_model, record.part("embedding"), tokens, change),
-            exact_model.layers[at],
-        )
+        embedding = embedding_stage(exact_model, record.part("embedding"), tokens, change)
+        layer = cast(Layer, exact_model.layers[at])
     polarity = None if read.polarity is None else exact(read.polarity[0])
     yield embedding
     first = model.class_token is not None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.exceptions import NotAvailable
-from core.interpret.rules import Array, Dot, Hidden, Rule, Softmax, Sum, exact, linear, norm, recorded_sum
+from core.interpret.rules import After, Array, Dot, Hidden, Rule, Softmax, Sum, exact, linear, norm, recorded_sum
 from core.interpret.stages import Matrix, Stage, numbered
 from core.models.changes import Changes
 from core.models.encoder import Layer
@@ -456,7 +456,7 @@ def _feedforward(chosen: Chosen) -> Stage:
     recorded, after = chosen.record.values["m"], chosen.record.values["sum"]
     rule: Rule = recorded_sum(recorded.parts, middle.shape, "", chosen.pick)
     if isinstance(kind, FeedForward):
-        rule = replace(linear(inner, kind.up), after=recorded.after)
+        rule = replace(linear(inner, kind.up), after=cast(After, recorded.after))
     sums = recorded_sum(after.parts, total.shape, "", chosen.pick)
     added = f"{'u' if layer.pre else letter}_i + f_i"
     matrices = [

@@ -81,7 +81,7 @@ def _convolutional(
 ) -> Iterator[Stage]:
     embedding, record = _embedding(model, batch, tokens), recorded(model, batch)
     yield embedding
-    found = []
+    found: list[Matrix] = []
     for width, branch in model.branches.items():
         convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
         weight = exact(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)

@@ -146,10 +146,10 @@ def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
     own.curves()
     forward, calls = own.model.layers[1].feedforward.forward, iter(range(3))
 
-    def breaks(x):
+    def breaks(x, record):
         if next(calls, None) is None:
             raise RuntimeError("broken")
-        return forward(x)
+        return forward(x, record)
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="broken"):
         patch.setattr(own.model.layers[1].feedforward, "forward", breaks)

@@ -201,10 +201,10 @@ def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
     parts(own, TEXT)
     forward, calls = model.layers[1].feedforward.forward, iter(range(2))
 
-    def breaks(x):
+    def breaks(x, record):
         if next(calls, None) is None:
             raise RuntimeError("broken")
-        return forward(x)
+        return forward(x, record)
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="broken"):
         patch.setattr(model.layers[1].feedforward, "forward", breaks)

@@ -313,7 +313,9 @@ def test_after_an_exception_inside_a_call_with_an_intervention_the_model_is_as_b
     model = make(small(PRESETS["ndt-01-n3"].model))
     before = model(batch).logits
     with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="broken"):
-        patched.setattr(model.layers[1].feedforward, "forward", lambda x: (_ for _ in ()).throw(RuntimeError("broken")))
+        patched.setattr(
+            model.layers[1].feedforward, "forward", lambda *_: (_ for _ in ()).throw(RuntimeError("broken"))
+        )
         model(batch, trace=True, intervene=changes(small(PRESETS["ndt-01-n3"].model)))
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
 
