@@ -55,7 +55,7 @@ def found(tmp_path_factory):
         assert list(dict.fromkeys(heard)) == ["fitting TF-IDF", "cross-fitting TF-IDF"]
         times = len(heard)
         again = run("films").errors(
-            label_errors=place / "doubted.csv", on_progress=lambda what, share: heard.append(what)
+            label_csv=place / "doubted.csv", on_progress=lambda what, share: heard.append(what)
         )
         assert again["label_errors"] == first and len(heard) == times  # kept
         written = pd.read_csv(place / "doubted.csv")
