@@ -27,7 +27,7 @@ def workers(pytestconfig, monkeypatch):
     return count
 
 
-@pytest.mark.parametrize("marks", [QUICK, "not browser and not fuzz", "slow and browser", "study"])
+@pytest.mark.parametrize("marks", [QUICK, "not browser and not fuzz and not full", "slow and browser", "study"])
 def test_a_run_of_everything_has_a_process_per_core(workers, marks):
     assert workers([ROOT], marks) == workers([ROOT / "tests"], marks) == 2
 

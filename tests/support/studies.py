@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 from core.evaluation.scores import Single
@@ -15,6 +18,11 @@ LEVEL = 0.02
 and a test that calls chance in 10 %, twice as often as it should, goes beyond that with a probability of 96 %.
 """
 CLASSES = 3
+
+
+def in_full(*cases: Any) -> list[Any]:
+    """Return cases of a test that CI leaves out: other cases of it have the same computation."""
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.full) for case in cases]
 
 
 def agrees(hits: int, studies: int, least: float, most: float = 0.05) -> bool:

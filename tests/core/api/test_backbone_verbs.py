@@ -1,4 +1,4 @@
-"""Every verb that asks a run, of a run on a tiny encoder of each family: none has a line about backbones."""
+"""Every verb that asks a run, of a run on a tiny encoder: none has a line about backbones."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_backbones import FAMILIES, backbone
+from tiny_backbones import backbone
 
 from core import api
 from core.exceptions import InputError
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
+FAMILIES = ("bert", "roberta")
+"""With segments, and with positions that begin at 2; `tests/core/models/test_pretrained.py` has all families."""
 TEXT, SHORT = "good film, not bad", "good film"
 OF_FILES = ("codes_", "counter_examples_", "resume", "runs_cancel", "runs_export", "runs_remove", "runs_show")
 """What takes the files of a run and no model: held in tests of their own."""

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency
+from studies import in_full
 
 from core.data.table import Dataset
 from core.evaluation.differences import (
@@ -188,9 +189,12 @@ def false_alarms(seed, rounds, m, n, repeated):
     return warned / rounds, small / measures
 
 
+LARGER = in_full((300, 100, 0), (600, 200, 0.1))
+
+
 @pytest.mark.study
 @pytest.mark.slow
-@pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3), (300, 100, 0), (600, 200, 0.1)])
+@pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3), *LARGER])
 def test_the_rate_of_false_alarms_is_the_one_that_is_said(studies, m, n, repeated):
     count = studies(1000, few=100)
     warned, small = false_alarms(2, count, m, n, repeated)

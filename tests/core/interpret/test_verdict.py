@@ -118,15 +118,12 @@ def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_pa
 
 @pytest.mark.slow
 @pytest.mark.study
+@pytest.mark.full
 def test_nothing_that_is_said_of_a_starter_with_random_weights_is_evidence(studies):
-    for seed in range(1, 1 + studies(3, few=1)):
-        _expect_no_evidence(seed)
-
-
-def _expect_no_evidence(seed):
-    loaded = load_run(RunStore(TRAINED), "starter-tweet-v1-p2").randomised(seed)
-    rows = judged(loaded.record, Wanted(split="validation", limit=60)).rows
-    said = [Labelled(text, (label,)) for text, label in zip(rows["text"], rows["label"], strict=True)]
-    found = measure(loaded.reader(), loaded.randomised(0).reader(), said, ("deletion", "gradient", "attention"))
-    assert "evidence" not in verdicts(found).values()
-    assert found.methods[0].tests["insertion"].low > THRESHOLDS["insertion"].evidence
+    for seed in range(1, 1 + studies(3)):
+        loaded = load_run(RunStore(TRAINED), "starter-tweet-v1-p2").randomised(seed)
+        rows = judged(loaded.record, Wanted(split="validation", limit=60)).rows
+        said = [Labelled(text, (label,)) for text, label in zip(rows["text"], rows["label"], strict=True)]
+        found = measure(loaded.reader(), loaded.randomised(0).reader(), said, ("deletion", "gradient", "attention"))
+        assert "evidence" not in verdicts(found).values()
+        assert found.methods[0].tests["insertion"].low > THRESHOLDS["insertion"].evidence

@@ -1,11 +1,5 @@
 import dataclasses
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -339,45 +333,6 @@ def test_a_checkpoint_of_another_model_is_told(make):
         make(events=StopAfter(2)).run()
     with pytest.raises(RunDamaged, match="does not fit this run"):
         make(model=dataclasses.replace(make.model, layers=1)).run()
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-import torch
-from conftest import training
-from core.training import stage
-torch.set_num_threads(1)
-stage.CHECKPOINT_SECONDS = 0.05
-job = training(Path(sys.argv[2]), rows=800, epochs=2)
-job.run()
-from safetensors.torch import save_file
-save_file(job.model.state_dict(), Path(sys.argv[2]) / "weights.safetensors")
-"""
-
-
-@pytest.mark.slow
-def test_a_process_killed_in_the_middle_resumes_to_the_bit(tmp_path):
-    from safetensors.torch import load_file
-
-    def start(name):
-        (tmp_path / name).mkdir(exist_ok=True)
-        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / name)])
-
-    assert start("whole").wait(120) == 0
-    process = start("cut")
-    history = tmp_path / "cut" / "history.jsonl"
-    while len(read_history(history).rows) < 60:
-        assert process.poll() is None
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert 0 < load_checkpoint(tmp_path / "cut" / "checkpoint").progress.step < 200
-    assert start("cut").wait(120) == 0
-    assert same(*(load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut")))
-    steps = [row["step"] for row in read_history(history).kind("step")]
-    assert steps == sorted(set(steps))
 
 
 @pytest.mark.slow
