@@ -100,7 +100,7 @@ def _layers_version(files: projections.MapFiles) -> str:
     """Changes when the layers that a map is made from are read."""
     if not files.config.space:
         return ""
-    return file_version(layer_files(files.run.name, files.split).path("json"))
+    return file_version(layer_files(files.run, files.split).path("json"))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from core.failures.coded import Coded
     from core.failures.codes import Codes
     from core.failures.common import Common
+    from core.failures.doubted import LabelErrors
     from core.failures.selection import Selected, Selection
+    from core.failures.shifted import DatasetShift
     from core.failures.slices import Slice
     from core.failures.table import Table
-    from core.runs.errands import Files as Kept
+    from core.failures.unsure import DropoutUncertainty
     from core.runs.sides import Sides
     from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
@@ -179,7 +181,7 @@ class Unsure:
 
     why: str
     """Why nothing can; empty: it can."""
-    files: Kept | None
+    files: DropoutUncertainty | None
 
 
 @dataclass
@@ -421,15 +423,14 @@ def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:
     from core.failures import doubted as kept
 
     here = kept.files(store(), record, split)
-    return _doubted(str(here.folder), here.stem, file_version(here.path("json")))
+    return _doubted(str(here.folder), here.stem, file_version(here.path("json")), here)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _doubted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
+def _doubted(folder: str, stem: str, version: str, _here: LabelErrors) -> dict[str, Any] | None:
     from core.failures import doubted as kept
-    from core.runs.errands import Files as Kept
 
-    return kept.kept(Kept(Path(folder), stem)) if version else None
+    return kept.kept(_here) if version else None
 
 
 def shifted(record: RunRecord, split: str) -> dict[str, Any] | None:
@@ -437,12 +438,11 @@ def shifted(record: RunRecord, split: str) -> dict[str, Any] | None:
     from core.failures import shifted as kept
 
     here = kept.files(store(), record, split)
-    return _shifted(str(here.folder), here.stem, file_version(here.path("json")))
+    return _shifted(str(here.folder), here.stem, file_version(here.path("json")), here)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _shifted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
+def _shifted(folder: str, stem: str, version: str, _here: DatasetShift) -> dict[str, Any] | None:
     from core.failures import shifted as kept
-    from core.runs.errands import Files as Kept
 
-    return kept.kept(Kept(Path(folder), stem)) if version else None
+    return kept.kept(_here) if version else None
