@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,14 +121,27 @@ def decode_json(text: str, file: str) -> Any:
     """Decode one JSON value; a JSONDecodeError where it is no JSON at all.
 
     Raises:
-        DataError: it is nested without end, or a number has thousands of digits.
+        DataError: it is nested without end, a number has thousands of digits, or an object has a key twice.
     """
     try:
-        return json.loads(text)
+        return DECODER.decode(text)
     except json.JSONDecodeError:
         raise
     except (RecursionError, ValueError) as error:
         raise DataError(f"is JSON that cannot be read: {error}", file=file) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Row:
+    """Make an object of its keys and values; Python's own reader silently keeps the last of two values of a key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"an object has the key '{_said(twice)}' twice, and one of the two values would be lost")
+    return found
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_object)
+"""Decodes JSON and refuses an object with the same key twice."""
 
 
 def has_text(row: Row) -> bool:
@@ -170,23 +184,24 @@ def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
 def _lines(text: str, reading: _Reading) -> list[Any] | None:
     """Parse each line as a value; return None if the first line is none."""
     rows: list[Any] = []
-    decode: Callable[[str, str], Any] = decode_json
+    decode: Callable[[str], Any] = DECODER.decode
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
         limits.check_shape(number, 1, file=reading.file)
         if number == 1 and line.lstrip().startswith("{'"):
             decode = _python_dictionary
         try:
-            rows.append(decode(line, reading.file))
-        except json.JSONDecodeError as error:
+            rows.append(decode(line))
+        except (ValueError, RecursionError) as error:
             if not rows:
                 return None
-            raise DataError(f"this line is not valid JSON: {error.msg}", file=reading.file, row=number) from None
+            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=number) from None
     if decode is _python_dictionary:
         reading.note("python-dictionaries", len(rows), "each line is a Python dictionary rather than JSON; read as one")
     return rows
 
 
-def _python_dictionary(line: str, file: str) -> Any:
+def _python_dictionary(line: str) -> Any:
     """Parse a dictionary as Python prints it: literals only, nothing is run."""
     try:
         if len(line) > _LONGEST_LITERAL:
@@ -200,12 +215,12 @@ def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
     """Parse objects over several lines each; return None if the first one is none."""
     if not text.lstrip().startswith("{"):
         return None
-    decoder, place, rows = json.JSONDecoder(), 0, list[Any]()
+    place, rows = 0, list[Any]()
     blank = re.compile(r"[\s,]*")
     while (place := blank.match(text, place).end()) < len(text):  # type: ignore[union-attr]
         limits.check_shape(len(rows) + 1, 1, file=reading.file)
         try:
-            row, place = decoder.raw_decode(text, place)
+            row, place = DECODER.raw_decode(text, place)
         except (RecursionError, ValueError) as error:
             if not rows:
                 return None

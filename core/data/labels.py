@@ -24,6 +24,7 @@ from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
 from core.data.findings import Finding, plural
+from core.data.json_table import DECODER
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -131,7 +132,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
     if not path.is_file():
         return None
     try:
-        content = json.loads(limits.read_bytes(path).decode("utf-8-sig"))
+        content = DECODER.decode(limits.read_bytes(path).decode("utf-8-sig"))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None

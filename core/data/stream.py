@@ -26,7 +26,7 @@ from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
 from core.data.files import FOREIGN, TableSettings, read_table
-from core.data.json_table import has_text, is_wrapper
+from core.data.json_table import DECODER, has_text, is_wrapper
 from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_batches
 from core.data.reading_decisions import describe_table
@@ -157,7 +157,7 @@ class _Decoded:
         if not first or not first[0].lstrip().startswith("{"):
             return False
         try:
-            found = json.loads(first[0])
+            found = DECODER.decode(first[0])
         except (ValueError, RecursionError):
             return False
         if not isinstance(found, dict) or (found and all(isinstance(each, list) for each in found.values())):
@@ -267,7 +267,7 @@ def _objects(decoded: _Decoded, file: str) -> Iterator[dict[str, Any]]:
     longest = limits.current().characters
     for number, line in enumerate(filter(str.strip, decoded.lines()), 1):
         try:
-            row = json.loads(line)
+            row = DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"this line is not valid JSON: {error}", file=file, row=number) from None
         if not isinstance(row, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -11,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from core.config import RunConfig
+from core.data import library
 from core.data.card import measured
 from core.data.findings import plural
 from core.data.sources import SOURCES, named
@@ -38,7 +41,7 @@ from dashboard.figures.data import (
 )
 from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
-from dashboard.screens.data_file import path_file, upload, waiting
+from dashboard.screens.data_file import path_file, show_decisions, upload, waiting
 from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show
@@ -79,7 +82,7 @@ def page() -> None:
     with st.expander("Data sets that have a name"):
         _named()
     if text := state.take(state.PROBLEM):
-        problem("This file could not be kept", text)
+        problem("Nothing was changed", text)
     title, facts = "Data", []
     if waits:  # the page speaks of one thing at a time, and its button means that
         with head:
@@ -119,6 +122,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
             state.go("train")
+    guesses = st.container()
     card = _card(dataset, config.text)
     tables: dict[str, Table] = {}
     if card:
@@ -127,10 +131,25 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     tables |= _measured(dataset)
     rows = _browse(dataset, config)
     _about(dataset, card)
+    if not named(option.id):
+        with guesses if any(each.guessed for each in dataset.decisions) else st.container():
+            read_anew = functools.partial(_read_anew, option)
+            show_decisions(dataset.decisions, dataset.task, dataset.fingerprint[:12], read_anew)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
+
+
+def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
+    """Read a person's file or folder in another way, as a data set of its own; keep to this one if that fails."""
+    option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
+    try:
+        config = access.settings_of(option).data
+        data.dataset(config)
+        state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
+    except SentiscopeError as error:
+        state.put(state.PROBLEM, str(error))
 
 
 def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ from core.data.decode import ENCODINGS
 from core.data.delimited import QUOTINGS
 from core.data.findings import plural
 from core.data.labeled_files import FileReport
+from core.data.table import Task
 from core.exceptions import SentiscopeError
 from dashboard import access, data, state
 from dashboard.figures.numbers import count
@@ -143,7 +145,11 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
             )
             shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
             caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
-    _show_decisions(report, key, asked)
+
+    def choose(setting: str, _value: str, word: str) -> None:
+        state.put(f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}", word)
+
+    show_decisions(report.decisions, report.task, key, choose)
     caption(_found(report))
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
@@ -205,37 +211,53 @@ def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport
     return "" if chosen in (None, first.sheet) else chosen
 
 
-def _show_decisions(report: FileReport, key: str, asked: DataConfig) -> None:
-    """Show what was decided about the file, the guesses first, each with a button for every alternative."""
-    offered = [(each, buttons) for each in report.decisions if (buttons := _alternatives(each, report))]
-    for decision, buttons in offered:
+def show_decisions(
+    decisions: Sequence[ReadingDecision], task: Task, key: str, use: Callable[[str, str, str], None]
+) -> None:
+    """Show what was decided about a file or folder, the guesses first, each with a button for every alternative.
+
+    Args:
+        decisions: Those of its reading.
+        task: Of its labels; a sign between several labels is asked only where a text has several.
+        key: Unique on the page.
+        use: Called with the setting, its value, and the word for it, when a button is pressed.
+    """
+    offered = [
+        (each, values, f"{key}-{number}")
+        for number, each in enumerate(decisions)
+        if (values := _alternatives(each, task))
+    ]
+    for decision, values, place in offered:
         if decision.guessed:
-            _show_decision(decision, buttons, key, asked)
+            _show_decision(decision, values, place, use)
     certain = [each for each in offered if not each[0].guessed]
     if certain:
-        with st.expander("How the file was read"):
-            for decision, buttons in certain:
-                _show_decision(decision, buttons, key, asked)
+        with st.expander("How it was read"):
+            for decision, values, place in certain:
+                _show_decision(decision, values, place, use)
 
 
-def _alternatives(decision: ReadingDecision, report: FileReport) -> list[str]:
-    """Return the alternatives that a list of this page has, in its words."""
-    if decision.setting not in SETTINGS or (decision.what == "labels" and report.task == "single"):
-        return []
+def _alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
+    """Return the alternatives that a list of this page has: its word → value of the setting."""
+    if decision.setting not in SETTINGS or (decision.what == "labels" and task == "single"):
+        return {}
     known = CHOICES.get(decision.setting)
-    offered = [known.get(value, "") if known else value for value in decision.alternatives]
-    return list(filter(None, offered))[:MOST_OFFERED]
+    words = {known.get(value, "") if known else value: value for value in decision.alternatives}
+    return dict(islice(((word, value) for word, value in words.items() if word), MOST_OFFERED))
 
 
-def _show_decision(decision: ReadingDecision, buttons: list[str], key: str, asked: DataConfig) -> None:
-    setting = decision.setting.removeprefix("data.")
-    widget = f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}"
-    known = CHOICES.get(decision.setting, {})
-    with st.container(key=f"decision-{decision.what}-{key}", horizontal=True, vertical_alignment="center", gap="small"):
+def _show_decision(
+    decision: ReadingDecision, values: Mapping[str, str], place: str, use: Callable[[str, str, str], None]
+) -> None:
+    setting, known = decision.setting.removeprefix("data."), CHOICES.get(decision.setting, {})
+    with st.container(
+        key=f"decision-{decision.what}-{place}", horizontal=True, vertical_alignment="center", gap="small"
+    ):
         what = f"{SETTINGS[decision.setting]}: {known.get(decision.chosen, decision.chosen)}"
-        caption(f"{what}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
-        for name in buttons:
-            st.button(f"Use {name}", key=f"use-{setting}-{name}-{key}", on_click=state.put, args=(widget, name))
+        where = f" in {decision.file}" if decision.file else ""
+        caption(f"{what}{where}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
+        for word, value in values.items():
+            st.button(f"Use {word}", key=f"use-{setting}-{word}-{place}", on_click=use, args=(setting, value, word))
 
 
 def _of_columns(key: str, asked: DataConfig) -> str:

@@ -291,3 +291,36 @@ def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(
     assert chosen(app, "Label column").value == "оценка" and "5 classes: 0 (8)" in text_of(app)
     next(button for button in app.button if button.label.startswith("Use mac")).click().run()
     assert not app.exception and chosen(app, "Encoding").value == "mac-cyrillic"
+
+
+@pytest.mark.slow
+def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path):
+    folder = tmp_path / "отзывы"
+    for split in ("train", "test"):
+        lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
+        write_split(folder, split, "\n".join(lines).encode("cp1251"))
+    opened(app, "data", data=str(folder))
+    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(app)
+    next(button for button in app.button if button.label == "Use koi8-r").click().run()
+    assert not app.exception
+    (choice,) = choices(access.library_folder())
+    assert choice.config.encoding == "koi8-r" and app.session_state[state.DATA] == choice.id
+    assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
+
+
+@pytest.mark.slow
+def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp_path):
+    for split, cities in (("train", "AB"), ("test", "CC")):
+        rows = ["text,label,city", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]
+        write_split(tmp_path / "days", split, "\n".join(rows).encode())
+    opened(app, "data", data=str(tmp_path / "days"))
+    before = app.session_state[state.DATA]
+    next(button for button in app.button if button.label == "Use city").click().run()
+    assert not app.exception and "Nothing was changed" in text_of(app)
+    assert app.session_state[state.DATA] == before and not choices(access.library_folder())
+
+
+def write_split(folder: Path, split: str, content: bytes) -> None:
+    """Write one split of a folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{split}.csv").write_bytes(content)

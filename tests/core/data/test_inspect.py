@@ -267,6 +267,8 @@ def test_labels_json_beside_a_file_names_its_classes(tmp_path):
         (b"[" * 100_000, "JSON that cannot be read"),
         (b'[{"text": "a", "label": ' + b"9" * 5000 + b"}]", "JSON that cannot be read"),
         (b'{"text": "a", "label": 1}\n{"text": ', "row 2: this line is not valid JSON"),
+        (b'[{"text": "a", "label": "b", "text": "c"}]', "has the key 'text' twice"),
+        (b'{"text": "a", "label": 1}\n{"label": 1, "label": 2}', "row 2: this line is not valid JSON: .*'label' twice"),
         (b"[]", "holds no rows"),
     ],
 )
