@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.exceptions import NotAvailable
-from core.runs import queue
+from core.runs import errands
+from core.runs.errands import OnWait
 from core.runs.store import RunStore
-
-LOOK_SECONDS = 0.3
-_TOLD = re.compile(r"(\d+) % (.+)")
-
-OnWait = Callable[[str, float], None]
-"""What is done now, and which share of all is done."""
 
 
 @dataclass(frozen=True)
@@ -39,59 +28,17 @@ class Asked:
 
     @property
     def words(self) -> list[str]:
-        """The command line; -P keeps a folder `core` of the working directory out of the way."""
+        """The command."""
         given = {"--data": self.data, "--split": self.split, "--by": self.by, "--against": self.against}
         given["--limit"] = str(self.limit_test or "")
         words = [word for name, value in given.items() if value for word in (name, value)]
         words += [word for old, new in self.rename.items() for word in ("--map", f"{old}={new}")]
         words += [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
-        return [sys.executable, "-P", "-m", "core.cli", "evaluate", self.run, "--json", *words]
+        return ["evaluate", self.run, "--json", *words]
 
 
 def evaluate(asked: Asked, on_wait: OnWait) -> dict[str, Any]:
-    """What `sentiscope evaluate --json` says.
-
-    Args:
-        asked: what is wanted.
-        on_wait: told how far it is, a few times a second; when it raises, as a page does that is left or stopped, the
-            process is ended.
-
-    Raises:
-        InputError: as many wait as this server allows.
-        NotAvailable: it could not be measured; says why.
-    """
-    store = RunStore()
-    queue.check_room(store.folder, queue.SHORT)
+    """What `sentiscope evaluate --json` says; `on_wait` and errors as of `core.runs.errands.answer`."""
     name = f"evaluate-{os.getpid()}-{time.time_ns()}"
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            queue.in_turn(asked.words, store.folder, name, str(time.time_ns()), queue.SHORT),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=log,
-            env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "COLUMNS": "500"},
-        )
-        try:
-            while process.poll() is None:
-                on_wait(*_progress(_lines(log)))
-                time.sleep(LOOK_SECONDS)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        if process.returncode:
-            said = [line for line in _lines(log) if not _TOLD.fullmatch(line)] or ["no reason was given"]
-            raise NotAvailable(said[-1].removeprefix("sentiscope: "))
-        out.seek(0)
-        found: dict[str, Any] = json.load(out)
-        return found
-
-
-def _lines(log: Any) -> list[str]:
-    log.seek(0)
-    return log.read().splitlines()
-
-
-def _progress(lines: Sequence[str]) -> tuple[str, float]:
-    told = [found for line in lines if (found := _TOLD.fullmatch(line.strip()))]
-    return (told[-1][2], int(told[-1][1]) / 100) if told else ("waiting for its turn", 0.0)
+    found: dict[str, Any] = errands.answer(RunStore(), asked.words, name, on_wait=on_wait)
+    return found

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 
-from core import stored
-from core.atomic import write_text
 from core.cache import cache_folder
 from core.data.table import TRAIN
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import NotAvailable
 from core.failures.kept import FOLDER
-from core.failures.table import Table
+from core.failures.table import Table, read_table
 from core.fingerprint import file_fingerprint, fingerprint
-from core.runs import errands
-from core.runs.errands import Files, Tell
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
@@ -25,54 +23,63 @@ VERSION = 1
 """Raised whenever the same data would give others."""
 
 
-def files(store: RunStore, record: RunRecord, split: str) -> Files:
-    """Where it is, or will be: it depends on the data, and on the rows of the split."""
-    rows = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
-    about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": rows}
-    return Files(cache_folder() / FOLDER, f"shift-{fingerprint(about | {'split': split, 'text': record.config.text})}")
+class _Kept(TypedDict):
+    words: list[Any]
 
 
-def kept(here: Files) -> dict[str, Any] | None:
-    """What was found; None: nobody has looked, or it cannot be read."""
-    try:
-        found = stored.read_tree(here.path("json"))
-    except (FileNotFoundError, RunDamaged):
-        return None
-    return found if isinstance(found, dict) and isinstance(found.get("words"), list) else None
+@dataclass(frozen=True)
+class DatasetShift(Analysis[dict[str, Any]]):
+    """How the texts of a split differ from those of training."""
+
+    run: str
+    split: str
+
+    name = "shift"
+    shape = _Kept
+    offer = Offer(
+        "Compare with training",
+        "Comparing with training",
+        "It could not be compared with training",
+        "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
+        "process, which takes seconds to a minute and is kept.",
+    )
+
+    @classmethod
+    def of(cls, store: RunStore, record: RunRecord, split: str) -> DatasetShift:
+        """It depends on the data, and on the rows of the split."""
+        rows = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
+        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": rows}
+        stem = f"shift-{fingerprint(about | {'split': split, 'text': record.config.text})}"
+        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its command."""
+        return "shift", self.run, "--split", self.split
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """As `core.failures.shift.shift`.
+
+        Raises:
+            NotAvailable: texts of either are not here, or the split is the training split.
+        """
+        from core.failures.shift import shift
+        from core.runs.seen import trained_on
+
+        if self.split == TRAIN:
+            raise NotAvailable("training is compared with another split")
+        table = read_table(self.store, self.run, self.split)
+        if why := lacks_texts(self.store.path(self.run), table.record):
+            raise NotAvailable(why)
+        dataset = trained_on(table.record)
+        training, labels = dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
+        of_training = labels > 0 if labels.ndim == 2 else np.eye(len(dataset.classes), dtype=bool)[labels]
+        return shift(training, table.texts, (of_training, table.true), table.classes, table.record.config.text, tell)
 
 
 def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
-    """As `core.failures.shift.shift`, from the cache or now; others are told how far it is.
-
-    Raises:
-        NotAvailable: texts of either are not here, or the split is the training split.
-    """
-    from core.runs.seen import trained_on
-
-    here = files(store, table.record, table.split)
-    if (found := kept(here)) is not None:
-        return found
-    if table.split == TRAIN:
-        raise NotAvailable("training is compared with another split")
-    if why := lacks_texts(store.path(table.record.run), table.record):
-        raise NotAvailable(why)
-    dataset = trained_on(table.record)
-    with errands.telling(here, on_progress) as tell:
-        from core.failures.shift import shift
-
-        training, labels = dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
-        of_training = labels > 0 if labels.ndim == 2 else np.eye(len(dataset.classes), dtype=bool)[labels]
-        has = of_training, table.true
-        found = shift(training, table.texts, has, table.classes, table.record.config.text, tell)
-        write_text(here.path("json"), json.dumps(found, ensure_ascii=False, allow_nan=False))
-    return found
+    """As `core.failures.shift.shift`, from the cache or now; others are told how far it is; raises as `find`."""
+    return DatasetShift.of(store, table.record, table.split).known(on_progress)[0]
 
 
-def start(store: RunStore, record: RunRecord, split: str) -> None:
-    """Find it in a process of its own.
-
-    Raises:
-        InputError: as many wait as this server allows.
-    """
-    command = errands.sentiscope("shift", record.run, "--split", split)
-    errands.start(store, files(store, record, split), command, "shift")
+files, kept = DatasetShift.of, DatasetShift.read

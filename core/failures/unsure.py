@@ -9,21 +9,20 @@ as long as reading the texts once, so it is done when somebody asks, and kept.
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
-from core import stored
-from core.atomic import write_text
 from core.cache import cache_folder
 from core.evaluation.scores import HALF, scored
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import NotAvailable
 from core.failures.kept import FOLDER
-from core.failures.table import Table, answers_for
+from core.failures.table import Table, answers_for, read_table
 from core.fingerprint import file_fingerprint, fingerprint
 from core.models.config import READS
-from core.runs import errands
-from core.runs.errands import Files, Tell
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
@@ -34,6 +33,13 @@ SPREAD = 0.15
 SEED = 0
 VERSION = 1
 """Raised whenever the same run and texts would give others."""
+
+
+class Uncertain(TypedDict):
+    """Both numbers of each text."""
+
+    flips: list[float]
+    spread: list[float]
 
 
 def unsure(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
@@ -65,31 +71,76 @@ def why_not(store: RunStore, record: RunRecord) -> str:
     return lacks_texts(store.path(record.run), record)
 
 
-def files(store: RunStore, record: RunRecord, split: str) -> Files:
-    """Where the numbers are, or will be.
+@dataclass(frozen=True)
+class DropoutUncertainty(Analysis[Uncertain]):
+    """`flips` and `spread` of each text of a split, rounded to four places."""
 
-    Raises:
-        OSError: a file of the run is missing.
-    """
-    folder = store.path(record.run)
-    model = [file_fingerprint(folder / name) for name in (WEIGHTS, TOKENIZER)]
-    about = {"version": VERSION, "model": model, "readings": READINGS, "seed": SEED, "data": record.config.data}
-    said = file_fingerprint(folder / EVALUATION / split / PREDICTIONS)
-    return Files(cache_folder() / FOLDER, f"unsure-{fingerprint({**about, 'said': said})}")
+    run: str
+    split: str
+
+    name = "unsure"
+    shape = Uncertain
+    offer = Offer(
+        "Find what is uncertain under MC dropout",
+        "Reading with dropout on",
+        "It could not be read with dropout on",
+        f"The run reads the texts {READINGS} times with dropout left on, in a separate process, and keeps what it "
+        f"finds. The tag: the answer is another in {FLIPS:.0%} of the readings or more, or its probability has a "
+        f"standard deviation of {SPREAD} or more.",
+    )
+
+    @classmethod
+    def of(cls, store: RunStore, record: RunRecord, split: str) -> DropoutUncertainty:
+        """It depends on the model, and on what the run says of the split.
+
+        Raises:
+            OSError: a file of the run is missing.
+        """
+        folder = store.path(record.run)
+        model = [file_fingerprint(folder / name) for name in (WEIGHTS, TOKENIZER)]
+        about = {"version": VERSION, "model": model, "readings": READINGS, "seed": SEED, "data": record.config.data}
+        said = file_fingerprint(folder / EVALUATION / split / PREDICTIONS)
+        stem = f"unsure-{fingerprint({**about, 'said': said})}"
+        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its command."""
+        return "errors", self.run, "--split", self.split, "--unsure"
+
+    def find(self, tell: Tell) -> Uncertain:
+        """Read every text again and again.
+
+        Raises:
+            RunDamaged: the model cannot be read.
+        """
+        from core.runs.load import load_run
+
+        asked, table = answers_for(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
+        record = table.record
+        limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
+        model, answers, chances = load_run(self.store, self.run).dropping(SEED), [], []
+        for reading in range(READINGS):
+            tell("reading with dropout on", reading / READINGS)
+            found = model.predict(table.texts).probabilities
+            answers.append(scored(asked.labels, found, record.task, limits, ordered=record.ordered).predicted)
+            of_state = np.where(table.said, found, 1.0 - found)
+            chances.append(of_state.min(1) if record.task == "multi" else np.where(table.said, found, 0.0).max(1))
+        flips, spread = differing(table.said, np.array(answers, bool), np.array(chances))
+        return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
+
+    def tagged(self, rows: int) -> np.ndarray | None:
+        """(n,) bool: the texts that have the tag; None: nobody has asked, or it is of another table."""
+        found = self.read()
+        return _tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 
 
-def kept(here: Files, rows: int) -> np.ndarray | None:
-    """(n,) bool: the texts that have the tag; None: nobody has asked, or it is of another table."""
-    try:
-        found = stored.read_tree(here.path("json"))
-        flips, spread = (np.array(found[name], float) for name in ("flips", "spread"))
-    except (FileNotFoundError, RunDamaged, KeyError, TypeError, ValueError):
-        return None
-    return unsure(flips, spread) if flips.shape == spread.shape == (rows,) else None
+def _tagged(found: Uncertain) -> np.ndarray:
+    return unsure(np.array(found["flips"], float), np.array(found["spread"], float))
 
 
 def find(store: RunStore, table: Table, on_progress: Tell | None = None) -> np.ndarray:
-    """As `kept`, or read now and kept.
+    """As `DropoutUncertainty.tagged`, or read now and kept.
 
     Raises:
         NotAvailable: the run has no dropout or no weights.
@@ -97,36 +148,9 @@ def find(store: RunStore, table: Table, on_progress: Tell | None = None) -> np.n
     """
     if why := why_not(store, table.record):
         raise NotAvailable(why)
-    here = files(store, table.record, table.split)
-    if (found := kept(here, len(table))) is not None:
-        return found
-    with errands.telling(here, on_progress) as tell:
-        flips, spread = _read(store, table, tell)
-        numbers = {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
-        write_text(here.path("json"), json.dumps(numbers, allow_nan=False))
-    return unsure(flips.round(4), spread.round(4))
+    here = DropoutUncertainty.of(store, table.record, table.split)
+    known = here.tagged(len(table))
+    return _tagged(here.compute(on_progress)) if known is None else known
 
 
-def start(store: RunStore, record: RunRecord, split: str) -> None:
-    """Find them in a process of its own.
-
-    Raises:
-        InputError: as many wait as this server allows.
-    """
-    command = errands.sentiscope("errors", record.run, "--split", split, "--unsure")
-    errands.start(store, files(store, record, split), command, "unsure")
-
-
-def _read(store: RunStore, table: Table, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
-    from core.runs.load import load_run
-
-    record, asked = table.record, answers_for(store, table.record.run, table.split)
-    limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
-    model, answers, chances = load_run(store, record.run).dropping(SEED), [], []
-    for reading in range(READINGS):
-        tell("reading with dropout on", reading / READINGS)
-        found = model.predict(table.texts).probabilities
-        answers.append(scored(asked.labels, found, record.task, limits, ordered=record.ordered).predicted)
-        of_state = np.where(table.said, found, 1.0 - found)
-        chances.append(of_state.min(1) if record.task == "multi" else np.where(table.said, found, 0.0).max(1))
-    return differing(table.said, np.array(answers, bool), np.array(chances))
+files, kept = DropoutUncertainty.of, DropoutUncertainty.tagged

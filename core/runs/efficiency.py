@@ -7,27 +7,23 @@ read `efficiency`, which loads no model. Imports nothing heavy.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import cast
 
 from core import stored
-from core.atomic import storage_errors, write_text
+from core.atomic import write_text
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version, fingerprint
-from core.runs import queue
+from core.runs import errands
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
 from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord, refuse_tagged
 from core.runs.store import RunStore, this_machine
 from core.training.history import finite
 
-LONGEST_S = 1800.0
 TIMED = {"milliseconds", "tokens"}
 WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
 """What a measurement has; that of an older version is of a batch alone."""
@@ -59,7 +55,7 @@ def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
     folder = store.path(record.run)
     disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
-    found = _here(folder, record)
+    found = _here(store, record)
     if found is None:
         return known
     one, rows = found["one"], found["rows"]
@@ -78,7 +74,7 @@ def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
 
 def version(store: RunStore, run: str) -> str:
     """Changes when a measurement is kept."""
-    return file_version(_kept(store.path(run)))
+    return file_version(Speed.of(store, run).path("json"))
 
 
 def measure(store: RunStore, run: str) -> Efficiency:
@@ -88,13 +84,9 @@ def measure(store: RunStore, run: str) -> Efficiency:
         InputError: no such run, or it has no weights or predictions yet.
         RunDamaged: a file of it cannot be read.
     """
-    record, folder = store.read(run), store.path(run)
-    if _here(folder, record) is None:
-        found = finite({**_measured(store, run), "machine": this_machine()})
-        path = _kept(folder)
-        with storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(found, indent=1, allow_nan=False) + "\n")
+    record = store.read(run)
+    if _here(store, record) is None:
+        Speed.of(store, run).compute()
     return efficiency(store, record)
 
 
@@ -105,25 +97,45 @@ def measure_apart(store: RunStore, runs: Sequence[str]) -> None:
         InputError: as many wait as this server allows.
         NotAvailable: they could not be measured; says why.
     """
-    queue.check_room(store.folder, queue.SHORT)
-    command = [sys.executable, "-P", "-m", "core.cli", "runs", "measure", "--json", "--", *runs]
-    name = f"measure-{fingerprint(sorted(runs))[:16]}"
-    try:
-        done = subprocess.run(
-            queue.in_turn(command, store.folder, name, str(time.time_ns()), queue.SHORT),
-            env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=LONGEST_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise NotAvailable("measuring waited and worked for more than half an hour; try again later") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason was given"]
-        raise NotAvailable(f"speed and memory could not be measured: {said[-1]}")
+    words = ("runs", "measure", "--json", "--", *runs)
+    errands.answer(store, words, f"measure-{fingerprint(sorted(runs))[:16]}", "speed and memory")
+
+
+@dataclass(frozen=True)
+class Speed(Analysis[Inference]):
+    """What a prediction of a run takes on this machine."""
+
+    run: str
+
+    name = "measure"
+    offer = Offer("Measure", "Measuring", "It could not be measured", "Time and memory of a prediction")
+
+    @classmethod
+    def of(cls, store: RunStore, run: str) -> Speed:
+        """It depends on the weights and the machine."""
+        folder = store.path(run).absolute()
+        about = {"run": folder, "weights": file_version(folder / WEIGHTS), "machine": this_machine()}
+        return cls(cache_folder() / "efficiency", fingerprint(about), store, run)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its command."""
+        return "runs", "measure", "--", self.run
+
+    def find(self, tell: Tell) -> Inference:
+        """Measure it in this process."""
+        return cast(Inference, finite({**_measured(self.store, self.run), "machine": this_machine()}))
+
+    def read(self) -> Inference | None:
+        """What was measured here; None: nothing was, or it cannot be read and is measured again."""
+        try:
+            return stored.read(self.path("json"), Inference)
+        except (FileNotFoundError, RunDamaged):
+            return None
+
+    def write(self, found: Inference, seconds: float) -> None:
+        """Keep it."""
+        write_text(self.path("json"), json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
 def _measured(store: RunStore, run: str) -> dict[str, object]:
@@ -146,17 +158,9 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
     return inference(loaded.model, token_table(loaded.tokenizer, texts), beside)
 
 
-def _here(folder: Path, record: RunRecord) -> Inference | None:
+def _here(store: RunStore, record: RunRecord) -> Inference | None:
     """The measurement of this machine: the run's own, or what is kept."""
-    for read in (lambda: record.results.get("inference", Inference()), lambda: stored.read(_kept(folder), Inference)):
-        with contextlib.suppress(FileNotFoundError, RunDamaged):  # it will be measured again
-            found = read()
-            if found.keys() >= WHOLE and found["machine"] == this_machine() and found["one"].keys() >= TIMED:
-                return found
+    for found in (record.results.get("inference"), Speed.of(store, record.run).read()):
+        if found and found.keys() >= WHOLE and found["machine"] == this_machine() and found["one"].keys() >= TIMED:
+            return found
     return None
-
-
-def _kept(folder: Path) -> Path:
-    """Where the measurement of a run that is not its own is kept."""
-    name = fingerprint({"run": folder.absolute(), "weights": file_version(folder / WEIGHTS), "machine": this_machine()})
-    return cache_folder() / "efficiency" / f"{name}.json"

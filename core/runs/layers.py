@@ -23,8 +23,8 @@ from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_fingerprint, fingerprint
 from core.models.provides import HEAD, provides, spaces
 from core.paths import regular_bytes
-from core.runs import errands
-from core.runs.errands import Files, Tell
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
@@ -37,14 +37,6 @@ FOLDER = "layers"
 VERSION = 1
 """Raised whenever the same run would give others."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
-
-@dataclass(frozen=True)
-class LayerFiles(Files):
-    """Where they are, or will be."""
-
-    run: str
-    split: str
 
 
 class Stage(msgspec.Struct):
@@ -71,108 +63,121 @@ class Layers(msgspec.Struct):
     """Why there is no silhouette; empty: there is."""
 
 
-def files(store: RunStore, run: str, split: str) -> LayerFiles:
-    """Where the layers of a split are.
+@dataclass(frozen=True)
+class LayerFiles(Analysis[Layers]):
+    """The layers of a run on a split, read and measured one by one."""
 
-    Raises:
-        InputError: no such run or split.
-        NotAvailable: the model has no layers, or its weights are not there.
-    """
-    record, folder = store.read(run), store.path(run)
-    refuse_tagged(record)
-    if "hidden" not in provides(record.config.model):
-        raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
-    if split not in (there := evaluated_splits(folder)):
-        raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {', '.join(there) or 'none'}")
-    if why := lacks_texts(folder, record):
-        raise NotAvailable(why)
-    if not (folder / WEIGHTS).is_file():
-        raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
-    of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
-    depends = {"version": VERSION, "split": split, "files": list(map(file_fingerprint, of))}
-    return LayerFiles(cache_folder() / FOLDER, fingerprint(depends), run, split)
+    run: str
+    split: str
 
+    name = "layers"
+    offer = Offer(
+        "Read the layers",
+        "Reading the layers",
+        "The layers could not be read",
+        "The model reads a sample of the split once more, layer by layer, in a separate process; seconds to a minute, "
+        "and kept.",
+    )
 
-def read(here: LayerFiles) -> Layers | None:
-    """What was measured; None: nobody has, or it cannot be read."""
-    try:
-        return stored.read(here.path("json"), Layers) if here.path("npy").is_file() else None
-    except (FileNotFoundError, RunDamaged):
-        return None
+    @classmethod
+    def of(cls, store: RunStore, run: str, split: str) -> LayerFiles:
+        """They depend on the weights, the tokenizer and the predictions (texts and labels) of the split.
 
+        Raises:
+            InputError: no such run or split.
+            NotAvailable: the model has no layers, or its weights are not there.
+        """
+        record, folder = store.read(run), store.path(run)
+        refuse_tagged(record)
+        if "hidden" not in provides(record.config.model):
+            raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
+        if split not in (there := evaluated_splits(folder)):
+            found = ", ".join(there) or "none"
+            raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {found}")
+        if why := lacks_texts(folder, record):
+            raise NotAvailable(why)
+        if not (folder / WEIGHTS).is_file():
+            raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
+        of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
+        depends = {"version": VERSION, "split": split, "files": list(map(file_fingerprint, of))}
+        return cls(cache_folder() / FOLDER, fingerprint(depends), store, run, split)
 
-def vectors(here: LayerFiles, stage: str) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that were read, and (m, d) their vectors at a stage other than the head.
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Their command."""
+        return "layers", self.run, "--split", self.split
 
-    Raises:
-        NotAvailable: nobody has read them.
-        RunDamaged: the file does not fit; removing it mends that.
-    """
-    import numpy as np
+    def find(self, tell: Tell) -> Layers:
+        """Read a sample of the split layer by layer, keep the vectors, and measure each.
 
-    known = read(here)
-    if known is None:
-        raise NotAvailable(f"its layers have not been read: sentiscope layers {here.run} --split {here.split}")
-    path, names = here.path("npy"), [each.name for each in known.stages]
-    try:
-        found = np.load(io.BytesIO(regular_bytes(path, LARGEST)), allow_pickle=False)
-        if found.shape[:2] != (len(names) - 1, len(known.rows)):
-            raise ValueError("it does not fit the rows")
-        return np.array(known.rows, np.int64), found[names.index(stage)]
-    except (OSError, ValueError, IndexError, MemoryError) as error:
-        raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error
+        Raises:
+            RunDamaged: weights, tokenizer or predictions cannot be read.
+            NotAvailable: no embeddings of the split are kept.
+        """
+        import numpy as np
 
+        from core.data.splits import strata
+        from core.evaluation.layers import measure, read_layers, without_silhouette
+        from core.evaluation.neighbourhood import purity_by_chance
+        from core.evaluation.projection import ROWS, sample
+        from core.models.encoder import EncoderClassifier
+        from core.runs.load import load_run
+        from core.runs.vectors import read_vectors
 
-def compute(store: RunStore, here: LayerFiles, on_progress: Tell | None = None) -> Layers:
-    """Read a sample of the split layer by layer, measure each, and keep both.
-
-    Raises:
-        RunDamaged: weights, tokenizer or predictions cannot be read.
-        NotAvailable: no embeddings of the split are kept.
-    """
-    import numpy as np
-
-    from core.data.splits import strata
-    from core.evaluation.layers import measure, read_layers, without_silhouette
-    from core.evaluation.neighbourhood import purity_by_chance
-    from core.evaluation.projection import ROWS, sample
-    from core.models.encoder import EncoderClassifier
-    from core.runs.load import load_run
-    from core.runs.vectors import read_vectors
-
-    with errands.telling(here, on_progress) as tell:
         tell("loading the model", None)
-        folder, loaded = store.path(here.run), load_run(store, here.run)
-        pooled, labels = read_vectors(folder, here.split, loaded.record.classes)
+        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
+        pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
         rows = sample(strata(labels) if labels.ndim == 2 else labels, ROWS, 0)
-        texts = read_predictions(folder / EVALUATION / here.split / PREDICTIONS)["text"].astype(str)
-        model = cast(EncoderClassifier, loaded.model)
-        read = read_layers(
-            model,
-            loaded.tokenizer,
-            [texts.iloc[row] for row in rows],
-            lambda share: tell("reading the sentences", 0.8 * share),
-        )
-        names = spaces(loaded.record.config.model)[1:]
-        places = [*zip(names, read, strict=True), (HEAD, pooled[rows])]
+        texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
+        model, sampled = cast(EncoderClassifier, loaded.model), [texts.iloc[row] for row in rows]
+        read = read_layers(model, loaded.tokenizer, sampled, lambda share: tell("reading the sentences", 0.8 * share))
+        places = [*zip(spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
         found = []
         for place, (name, points) in enumerate(places):
             tell("measuring the layers", 0.8 + 0.2 * place / len(places))
             found.append(Stage(**dataclasses.asdict(measure(name, points, labels[rows]))))
-        known = Layers(
-            tuple(found), tuple(rows.tolist()), len(labels), purity_by_chance(labels[rows]), without_silhouette(labels)
-        )
         content = io.BytesIO()
         np.save(content, read, allow_pickle=False)
-        write_bytes(here.path("npy"), content.getvalue())
-        write_text(here.path("json"), json.dumps(msgspec.to_builtins(known), allow_nan=False) + "\n")
-    return known
+        write_bytes(self.path("npy"), content.getvalue())
+        chance, reason = purity_by_chance(labels[rows]), without_silhouette(labels)
+        return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
+
+    def read(self) -> Layers | None:
+        """What was measured; None: nobody has, or it cannot be read."""
+        try:
+            return stored.read(self.path("json"), Layers) if self.path("npy").is_file() else None
+        except (FileNotFoundError, RunDamaged):
+            return None
+
+    def write(self, found: Layers, seconds: float) -> None:
+        """Keep what was measured, beside the vectors."""
+        write_text(self.path("json"), json.dumps(msgspec.to_builtins(found), allow_nan=False) + "\n")
+
+    def vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that were read, and (m, d) their vectors at a stage other than the head.
+
+        Raises:
+            NotAvailable: nobody has read them.
+            RunDamaged: the file does not fit; removing it mends that.
+        """
+        import numpy as np
+
+        known = self.read()
+        if known is None:
+            raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")
+        path, names = self.path("npy"), [each.name for each in known.stages]
+        try:
+            found = np.load(io.BytesIO(regular_bytes(path, LARGEST)), allow_pickle=False)
+            if found.shape[:2] != (len(names) - 1, len(known.rows)):
+                raise ValueError("it does not fit the rows")
+            return np.array(known.rows, np.int64), found[names.index(stage)]
+        except (OSError, ValueError, IndexError, MemoryError) as error:
+            raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error
 
 
-def start(store: RunStore, here: LayerFiles) -> None:
-    """Read them in a process of its own.
+files, read, vectors = LayerFiles.of, LayerFiles.read, LayerFiles.vectors
 
-    Raises:
-        InputError: as many wait as this server allows.
-    """
-    errands.start(store, here, errands.sentiscope("layers", here.run, "--split", here.split), "layers")
+
+def compute(store: RunStore, here: LayerFiles, on_progress: Tell | None = None) -> Layers:
+    """As `LayerFiles.compute`."""
+    return here.compute(on_progress)

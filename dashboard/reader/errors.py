@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import file_version
-from core.runs.errands import Files
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.memo import Key, kept
 from dashboard.reader.models import ModelReader
@@ -20,9 +19,12 @@ if TYPE_CHECKING:
     from core.failures.coded import Coded
     from core.failures.codes import Codes
     from core.failures.common import Common
+    from core.failures.doubted import LabelErrors
     from core.failures.selection import Selected, Selection
+    from core.failures.shifted import DatasetShift
     from core.failures.slices import Slice
     from core.failures.table import Table
+    from core.failures.unsure import DropoutUncertainty
     from core.runs.sides import Sides
     from dashboard.figures.analysis import Analysis, Known
 
@@ -36,7 +38,7 @@ class Unsure:
 
     why: str
     """Why nothing can; empty: it can."""
-    files: Files | None
+    files: DropoutUncertainty | None
 
 
 class ErrorReader(ModelReader):
@@ -78,7 +80,7 @@ class ErrorReader(ModelReader):
         from core.failures import unsure
 
         why = unsure.why_not(self.store(), record)
-        return Unsure(why, None if why else unsure.files(self.store(), record, split))
+        return Unsure(why, None if why else unsure.DropoutUncertainty.of(self.store(), record, split))
 
     def table(self, record: RunRecord, split: str) -> Table:
         """Return the predictions of a split."""
@@ -234,16 +236,16 @@ class ErrorReader(ModelReader):
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return the labels that are likely wrong; None: nobody has looked."""
-        from core.failures import doubted
+        from core.failures.doubted import LabelErrors
 
-        return self._result(doubted.files(self.store(), record, split), doubted.kept)
+        return self._result(LabelErrors.of(self.store(), record, split))
 
     def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return how a split differs from training; None: nobody has looked."""
-        from core.failures import shifted
+        from core.failures.shifted import DatasetShift
 
-        return self._result(shifted.files(self.store(), record, split), shifted.kept)
+        return self._result(DatasetShift.of(self.store(), record, split))
 
-    @kept(16, lambda self, files, read: (files, file_version(files.path("json"))))
-    def _result(self, files: Files, read: Callable[[Files], dict[str, Any] | None]) -> dict[str, Any] | None:
-        return read(files)
+    @kept(16, lambda self, files: (files, file_version(files.path("json"))))
+    def _result(self, files: LabelErrors | DatasetShift) -> dict[str, Any] | None:
+        return files.read()

@@ -19,7 +19,8 @@ from core.fingerprint import file_version
 from core.interpret.edits import UNCHANGED, Edits
 from core.interpret.watched import OnProgress, Watched, silent
 from core.models.provides import provides
-from core.runs import beliefs, layers, projections
+from core.runs import beliefs, projections
+from core.runs.beliefs import BeliefFiles
 from core.runs.layers import LayerFiles, Layers
 from core.runs.projections import MapFiles, Space
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
@@ -175,7 +176,7 @@ class ModelReader(RunReader):
         """Return how far the explanations of a run can be believed; None: not measured, or it cannot be read."""
         store = self.store()
         with contextlib.suppress(RunDamaged):
-            folders = store.path(record.run) / beliefs.FOLDER, beliefs.files(store, record.run).folder
+            folders = store.path(record.run) / beliefs.FOLDER, BeliefFiles.of(store, record.run).folder
             if not any(folder.is_dir() for folder in folders):
                 return None
             from core.interpret.explain import methods  # torch
@@ -243,20 +244,20 @@ class ModelReader(RunReader):
     @kept(256, lambda self, run, *asked: (self.version(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True)
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Return where a map of this split is kept, or will be; InputError: no embeddings of it are kept."""
-        return projections.map_files(self.store(), run, split, config)
+        return MapFiles.of(self.store(), run, split, config)
 
     def _map_version(self, record: RunRecord, files: MapFiles) -> Key:
         read = [files.path("npy"), files.path("json")]
         if files.config.space:
             with contextlib.suppress(NotAvailable):
-                read.append(self.layer_files(files.run.name, files.split).path("json"))
+                read.append(self.layer_files(files.run, files.split).path("json"))
         return files, record.classes, [file_version(path) for path in read]
 
     @kept(16, _map_version)
     def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
         """Return a PCA map at once, any other only if it has been computed; InputError: too few embeddings."""
         if files.config.method != "pca":
-            return projections.read(files)
+            return files.read()
         with contextlib.suppress(NotAvailable):
             return projections.project_space(self.space(record, files), files.config)
         return None
@@ -264,16 +265,16 @@ class ModelReader(RunReader):
     @kept(4, _map_version)
     def space(self, record: RunRecord, files: MapFiles) -> Space:
         """Return the vectors that a map is made from; NotAvailable: the layers of the model have not been read."""
-        return projections.read_space(self.store(), files, record.classes)
+        return files.space(record.classes)
 
     @kept(64, lambda self, run, split: self.version(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def layer_files(self, run: str, split: str) -> LayerFiles:
         """Return where the layers of a split are, or will be; NotAvailable: the model has none, or no weights."""
-        return layers.files(self.store(), run, split)
+        return LayerFiles.of(self.store(), run, split)
 
     def layers(self, record: RunRecord, split: str) -> Layers | None:
         """Return how the classes lie at each stage of a model; None: nobody has read them; raises as `layer_files`."""
-        return layers.read(self.layer_files(record.run, split))
+        return self.layer_files(record.run, split).read()
 
     @kept(128, lambda self, record, files, text: self.model_version(record.run, files.config.space, text), copied=True)
     def vector(self, record: RunRecord, files: MapFiles, text: str) -> Floats:

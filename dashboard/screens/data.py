@@ -21,6 +21,7 @@ from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
 from dashboard import access, cards, state
+from dashboard.cards import DataCard, Yardsticks
 from dashboard.data import data
 from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.data import (
@@ -154,14 +155,15 @@ def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
 
 def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     """What is known of the data set; a large one is measured when asked."""
-    card = cards.known_card(dataset, text)
+    wanted = DataCard.of(dataset, text)
+    card = wanted.read()
     if card is None and not cards.quick(dataset):
-        finding("This data set is large", "Its vocabulary, lengths and repeats take up to a minute to count, once.")
-        if not st.button("Count them", key="make-card"):
+        finding("This data set is large", wanted.offer.takes)
+        if not st.button(wanted.offer.button, key="make-card"):
             return None
     if card is None:
-        with st.spinner("Counting words, lengths and repeats", show_time=True):
-            card = cards.card(dataset, text)
+        with st.spinner(wanted.offer.title, show_time=True):
+            card = wanted.compute()
     return card
 
 
@@ -198,16 +200,17 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
 
 
 def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    measured = cards.known_yardsticks(dataset)
+    wanted = Yardsticks.of(dataset, option.settings)
+    measured = wanted.read()
     heading("Yardsticks", "yardstick", note="TF-IDF")
     place = st.empty()
-    if measured is None and place.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
+    if measured is None and place.button(wanted.offer.button, key="measure", help=wanted.offer.takes):
         try:
-            with st.spinner("Fitting TF-IDF with logistic regression", show_time=True):
-                measured = cards.yardsticks(dataset, option.settings)
+            with st.spinner(wanted.offer.title, show_time=True):
+                measured = wanted.compute()
             place.empty()
         except SentiscopeError as error:
-            problem("TF-IDF has no result", str(error))
+            problem(wanted.offer.failed, str(error))
     tables = {}
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:

@@ -93,7 +93,7 @@ def page() -> None:
         finding("The layers of the model have not been read yet", "The map of one needs its vectors.")
         not_read(source)
     elif shown is None:
-        not_yet(record.run, files, min(len(points), files.config.rows), damage)
+        not_yet(files, min(len(points), files.config.rows), damage)
     else:
         _map(source, shown, points, typed)
 

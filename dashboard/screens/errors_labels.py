@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
-from core.failures import doubted
+from core.failures.doubted import LabelErrors
 from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
@@ -25,10 +25,6 @@ from dashboard.widgets.selected import inside_button
 if TYPE_CHECKING:
     import pandas as pd
 
-OFFER = (
-    "Every label is judged by models that were not fitted on its sentence: TF-IDF is fitted six times in a separate "
-    "process, which takes from seconds to minutes and is kept."
-)
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
 ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
@@ -41,7 +37,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         found = DOUBTED.shape(source)
     except NotAvailable:
         heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
-        _offer(source)
+        offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
         return {}
     rows = found.found["rows"][:LABELS_SHOWN]
     show(
@@ -121,12 +117,3 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
                 st.button(
                     f"Select the {count(n)} {words}", key=f"select-doubted-{place}", type="tertiary", on_click=choose
                 )
-
-
-def _offer(source: Source) -> None:
-    """The job, while it runs; else the button that begins it."""
-    store, record, split = data.store(), source.record, source.split
-    start, failed = partial(doubted.start, store, record, split), "The labels could not be judged"
-    here, title = doubted.files(store, record, split), "Looking for label errors"
-    if offer(here, "Look for label errors", "look-for-labels", title, failed, start):
-        caption(OFFER)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
-from core.failures import shifted
+from core.failures.shifted import DatasetShift
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
@@ -23,11 +22,6 @@ from dashboard.widgets.figure import caption, heading, show
 if TYPE_CHECKING:
     import pandas as pd
 
-OFFER = (
-    "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
-    "process, which takes seconds to a minute and is kept."
-)
-
 
 def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
     """The section; gives its tables."""
@@ -37,7 +31,7 @@ def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
         found = SHIFT.shape(source)
     except NotAvailable:
         heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
-        _offer(source)
+        offer(DatasetShift.of(data.store(), source.record, source.split), "look-for-shift")
         return {}
     if found.found["left_out"]:
         heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
@@ -68,12 +62,3 @@ def _picked(shown: Analysis) -> None:
     """A callback; picked again, all errors are selected."""
     words = state.picked(SHIFT_WORDS.name)
     select(shown, ["all", f"word={words}"] if words else [])
-
-
-def _offer(source: Source) -> None:
-    """The job, while it runs; else the button that begins it."""
-    store, record, split = data.store(), source.record, source.split
-    start, failed = partial(shifted.start, store, record, split), "It could not be compared with training"
-    here, title = shifted.files(store, record, split), "Comparing with training"
-    if offer(here, "Compare with training", "look-for-shift", title, failed, start):
-        caption(OFFER)

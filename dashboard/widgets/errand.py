@@ -1,71 +1,78 @@
-"""Something that a process of its own computes: how far it is, and the button that stops it."""
+"""An analysis that a process of its own computes: the button that begins it, how far it is, and how to stop it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from typing import Any, Literal
 
 import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.runs import errands
+from core.runs.analyses import Analysis
 from core.runs.errands import Files, Job
 from dashboard import state
 from dashboard.figures.numbers import duration
+from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
 from dashboard.widgets.waiting import stoppable
 
 
-def offer(
-    files: Files, button: str, key: str, title: str, failed: str, start: Callable[[], None], *, about: str | None = None
-) -> bool:
-    """The job while it runs, else the button that begins it and why it did not end well.
+def offer(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:
+    """The job of an analysis while it runs, else why it did not end well, the button that begins it, and what it takes.
 
     Args:
-        files: where it will be.
-        button: what begins it,
-        key: and its key.
-        title: what is computed.
-        failed: what is said where it failed.
-        start: begins it.
-        about: the help of the button.
+        analysis: What is not there yet.
+        key: Of the button.
+        about: Whether what it takes is the help of the button instead of a line below it.
+    """
+    if not under_way(analysis, key):
+        begin(analysis, key, about=analysis.offer.takes if about else None)
+        if not about:
+            caption(analysis.offer.takes)
+
+
+def under_way(analysis: Analysis[Any], key: str, title: str = "") -> bool:
+    """The job of an analysis while it runs; else why it did not end well, or was not begun.
+
+    Args:
+        analysis: What is not there yet.
+        key: Of the button that begins it.
+        title: What is done, where it is said otherwise than in its offer.
 
     Returns:
-        Whether the button stands there.
+        Whether it runs.
     """
-    job = errands.job(files)
+    job = errands.job(analysis)
     if job.status == "running":
-        watch(files, title, key)
-        return False
+        st.fragment(_watch, run_every=1.0)(analysis, title or analysis.offer.title, key)
+        return True
     if job.status == "failed":
-        problem(failed, job.what)
+        problem(analysis.offer.failed, job.what)
     if text := state.take(f"{state.NOT_BEGUN}-{key}"):
         problem("It was not begun", str(text))
-    st.button(button, key=key, on_click=partial(_start, files, key, start), help=about)
-    return True
+    return False
 
 
-def _start(files: Files, key: str, start: Callable[[], None]) -> None:
+def begin(
+    analysis: Analysis[Any], key: str, label: str = "", *, about: str | None = None, primary: bool = False
+) -> None:
+    """The button that begins an analysis."""
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    label = label or analysis.offer.button
+    st.button(label, key=key, on_click=_start, args=(analysis, key), help=about, type=kind)
+
+
+def _start(analysis: Analysis[Any], key: str) -> None:
     """A callback."""
-    errands.forget(files)
+    errands.forget(analysis)
     try:
-        start()
+        analysis.start()
     except SentiscopeError as error:
         state.put(f"{state.NOT_BEGUN}-{key}", str(error))
 
 
-def watch(files: Files, title: str, key: str) -> None:
-    """Drawn anew every second; one full run at the end shows the result and switches the clock off.
-
-    Args:
-        files: where it will be.
-        title: what is computed.
-        key: what the keys of its widgets end with.
-    """
-    st.fragment(_watch, run_every=1.0)(files, title, key)
-
-
 def _watch(files: Files, title: str, key: str) -> None:
+    """Drawn anew every second; one full run at the end shows the result and switches the clock off."""
     job = errands.job(files)
     if job.status != "running":
         st.rerun()

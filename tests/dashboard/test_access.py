@@ -12,7 +12,8 @@ from core.data import apart
 from core.data.config import DataConfig
 from core.exceptions import DataError, InputError
 from core.runs import queue
-from dashboard import access, cards, state
+from dashboard import access, state
+from dashboard.cards import Yardsticks
 from dashboard.data import data
 
 
@@ -118,15 +119,15 @@ print(json.dumps({"name": "x", "yardstick": words, "yardstick_chars": {**words, 
 def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    monkeypatch.setattr(cards, "card_command", lambda settings: [sys.executable, "-c", MEASURE, str(tmp_path)])
+    monkeypatch.setattr("core.runs.errands.sentiscope", lambda *words: [sys.executable, "-c", MEASURE, str(tmp_path)])
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
-        found = list(people.map(lambda each: cards.yardsticks(each, {"data.name": "x"}), data))
+        found = list(people.map(lambda each: Yardsticks.of(each, {"data.name": "x"}).compute(), data))
     words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
     measured = {"yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}
     assert found == [measured] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
-    assert all(cards.known_yardsticks(each) == measured for each in data)
+    assert all(Yardsticks.of(each, {}).read() == measured for each in data)
 
 
 def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch):
@@ -136,7 +137,7 @@ def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch)
     with queue.opened(tmp_path / queue.FOLDER / "short-ticket-1-other") as ticket:
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
-            cards.yardsticks(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
+            Yardsticks.of(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"}).compute()
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):

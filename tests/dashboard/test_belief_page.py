@@ -7,7 +7,8 @@ import pytest
 from pages import words
 
 from core import api
-from core.runs import beliefs, errands
+from core.runs import errands
+from core.runs.beliefs import BeliefFiles
 from core.runs.store import RunStore, this_process
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,7 @@ def opened(app, **given: str):
 
 def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch):
     started = []
-    monkeypatch.setattr(beliefs, "start", lambda store, files: started.append((files.run, files.methods, files.limit)))
+    monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = words(opened(app))
     assert "May I believe it" in shown and "measured on 200 validation sentences" in shown and started == []
     app.button(key="measure-deletion").click().run()
@@ -30,19 +31,19 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
 
 
 def test_the_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
-    here = beliefs.files(RunStore(runs), "finished")
+    here = BeliefFiles.of(RunStore(runs), "finished")
     here.folder.mkdir()
     errands.write_progress(here, this_process(), 0.0, "words in random orders", 0.25)
     stopped = []
     monkeypatch.setattr(errands, "cancel", stopped.append)
     shown = words(opened(app))
     assert "words in random orders" in shown and 'aria-valuenow="25"' in shown
-    app.button(key="stop-belief").click().run()
+    app.button(key="stop-measure-all").click().run()
     assert [each.stem for each in stopped] == [here.stem]
 
 
 def test_a_job_that_failed_says_why_and_can_be_begun_again(app, runs):
-    here = beliefs.files(RunStore(runs), "finished")
+    here = BeliefFiles.of(RunStore(runs), "finished")
     here.folder.mkdir()
     errands.write_progress(here, None, 0.0, "the data are gone", None)
     shown = words(opened(app))

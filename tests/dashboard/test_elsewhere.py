@@ -123,7 +123,7 @@ def test_the_command_is_the_one_a_person_types():
     asked = measuring.Asked(
         "first", "a.csv", "all", {"neg": "negative", "-1": ""}, "source", "other", 5, {"data.text": "t"}
     )
-    assert asked.words[5:] == [
+    assert asked.words[1:] == [
         *("first", "--json", "--data", "a.csv", "--split", "all", "--by", "source", "--against", "other"),
         *("--limit", "5", "--map", "neg=negative", "--map", "-1=", "--set", "data.text=t"),
     ]

@@ -13,7 +13,9 @@ from pages import words
 
 from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
-from core.runs import errands, layers, projections
+from core.runs import errands
+from core.runs.layers import LayerFiles
+from core.runs.projections import MapFiles
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
@@ -25,14 +27,14 @@ def opened(app, **parameters: str):
     return pages.opened(app, "embeddings", **parameters)
 
 
-def saved_map(runs, **settings) -> projections.MapFiles:
+def saved_map(runs, **settings) -> MapFiles:
     """A map of the test split on disk, as a job would leave it, but for the sense."""
     store = RunStore(runs)
-    files = projections.map_files(store, "finished", "test", ProjectionConfig(**settings))
+    files = MapFiles.of(store, "finished", "test", ProjectionConfig(**settings))
     places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)
     samples = np.linspace(-1, 1, 16, dtype=np.float32)
-    (files.run / projections.FOLDER).mkdir(exist_ok=True)
-    projections._write(files, Projection(np.arange(16), places, Quality(np.arange(16), samples, samples, 0.5)), 1.0)
+    files.folder.mkdir(exist_ok=True)
+    files.write(Projection(np.arange(16), places, Quality(np.arange(16), samples, samples, 0.5)), 1.0)
     return files
 
 
@@ -80,7 +82,7 @@ def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensi
 
 def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatch):
     started = []
-    monkeypatch.setattr(projections, "start", lambda store, run, files: started.append((run, files.config)))
+    monkeypatch.setattr(MapFiles, "start", lambda files: started.append((files.run, files.config)))
     shown = words(opened(app, run="finished", method="UMAP", rows="1000"))
     assert "There is no UMAP map of this split yet" in shown
     assert started == []
@@ -90,20 +92,20 @@ def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatc
 
 
 def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
-    files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
-    (files.run / projections.FOLDER).mkdir()
+    files = MapFiles.of(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
+    files.folder.mkdir()
     errands.write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
     stopped = []
     monkeypatch.setattr(errands, "cancel", stopped.append)
     shown = words(opened(app, run="finished", method="t-SNE"))
     assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
-    app.button(key="stop-map").click().run()
+    app.button(key="stop-compute-map").click().run()
     assert [each.stem for each in stopped] == [files.stem]
 
 
 def test_a_job_that_failed_says_why_and_can_be_repeated(app, runs):
-    files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
-    (files.run / projections.FOLDER).mkdir()
+    files = MapFiles.of(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
+    files.folder.mkdir()
     errands.write_progress(files, None, 0.0, "umap-learn is not installed here", None)
     shown = words(opened(app, run="finished", method="UMAP"))
     assert "could not be computed" in shown and "umap-learn is not installed here" in shown
@@ -190,7 +192,7 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
 
 def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(layers, "start", lambda store, here: layers.compute(store, here))
+    monkeypatch.setattr(LayerFiles, "start", LayerFiles.compute)
     shown = words(opened(app, run="finished", space="layer 1"))
     assert "The layers of the model have not been read yet" in shown and "PCA, 2-D" not in shown
     app.button(key="read-layers").click().run()

@@ -33,12 +33,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from core.verbs.training import train
 
 from core.exceptions import SentiscopeError
 from core.papers.reported import reported
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
-from core.verbs.training import train
 
 HERE = Path(__file__).parent
 RECIPE = HERE / "recipe.json"

@@ -54,9 +54,7 @@ def found(tmp_path_factory):
         first = made.errors(label_errors=True, on_progress=lambda what, share: heard.append(what))["label_errors"]
         assert list(dict.fromkeys(heard)) == ["fitting TF-IDF", "cross-fitting TF-IDF"]
         times = len(heard)
-        again = run("films").errors(
-            label_csv=place / "doubted.csv", on_progress=lambda what, share: heard.append(what)
-        )
+        again = run("films").errors(label_csv=place / "doubted.csv", on_progress=lambda what, share: heard.append(what))
         assert again["label_errors"] == first and len(heard) == times  # kept
         written = pd.read_csv(place / "doubted.csv")
         assert written["key"].tolist() == [row["key"] for row in first["rows"]]

@@ -15,6 +15,7 @@ from core.exceptions import InputError
 from core.failures import unsure
 from core.failures.table import read_table
 from core.failures.tags import Tagged
+from core.failures.unsure import DropoutUncertainty
 from core.models.dropout import Dropout, dropping
 from core.runs.store import RunStore
 
@@ -65,7 +66,7 @@ def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(pla
     table = read_table(store, "dropped")
     has = Tagged(store, table).rows(NAME)
     assert [NAME in row["tags"] for row in found["rows"]] == has.tolist()
-    here = unsure.files(store, table.record, table.split)
+    here = DropoutUncertainty.of(store, table.record, table.split)
     before = here.path("json").read_bytes()
     made.errors(unsure=True, on_progress=lambda what, share: heard.append(what))
     assert heard.count("reading with dropout on") == unsure.READINGS, "kept"

@@ -11,7 +11,8 @@ import pytest
 from core import api
 from core.exceptions import InputError, RunDamaged
 from core.interpret.verdict import THRESHOLDS
-from core.runs import beliefs, errands
+from core.runs import beliefs
+from core.runs.beliefs import BeliefFiles
 from core.runs.store import RunStore
 
 
@@ -41,10 +42,22 @@ def test_what_is_measured_is_kept_and_read_again(measured):
 
 def test_every_setting_and_the_weights_have_a_file_of_their_own(measured, monkeypatch):
     store, _ = measured
-    stems = {beliefs.files(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
+    stems = {BeliefFiles.of(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
     monkeypatch.setattr(beliefs, "_fingerprint", lambda path, version: "other weights")
-    stems.add(beliefs.files(store, "mine").stem)
+    stems.add(BeliefFiles.of(store, "mine").stem)
     assert len(stems) == 4
+
+
+def test_a_process_of_its_own_is_asked_for_the_same(measured):
+    store, _ = measured
+    assert BeliefFiles.of(store, "mine").words == ("believe", "mine", "--limit=200")
+    assert BeliefFiles.of(store, "mine", "shapley", 50).words == ("believe", "mine", "--limit=50", "--method=shapley")
+
+
+def test_sentences_that_are_all_too_short_are_refused(measured, monkeypatch):
+    monkeypatch.setattr("core.interpret.belief.LEAST", 99)
+    with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
+        BeliefFiles.of(measured[0], "mine", "shapley", 9).find(lambda what, share: None)
 
 
 def test_single_methods_stand_together_until_all_are_measured(measured):
@@ -54,59 +67,24 @@ def test_single_methods_stand_together_until_all_are_measured(measured):
     assert [each.method for each in found.methods] == ["deletion"]
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_is_interrupted_leaves_nothing(measured, error):
-    store, _ = measured
-    here = beliefs.files(store, "mine", "shapley", 9)
-    before = sorted(here.folder.iterdir())
-
-    def stop(what, share):
-        if share:
-            assert errands.job(here).status == "running"
-            raise error
-
-    with pytest.raises(error):
-        beliefs.compute(store, here, stop)
-    assert sorted(here.folder.iterdir()) == before and errands.job(here).status == "none"
-
-
-def test_what_fails_says_why_until_it_is_tried_again(measured, monkeypatch):
-    store, _ = measured
-    here = beliefs.files(store, "mine", "shapley", 9)
-    monkeypatch.setattr("core.interpret.belief.LEAST", 99)
-    with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
-        beliefs.compute(store, here)
-    assert errands.job(here).status == "failed" and "none has 99 words" in errands.job(here).what
-    errands.forget(here)
-    assert errands.job(here).status == "none"
-
-
 @pytest.mark.slow
 def test_a_damaged_file_is_named_and_measured_again(measured):
     store, _ = measured
-    here = beliefs.files(store, "mine", "deletion", 8)
+    here = BeliefFiles.of(store, "mine", "deletion", 8)
     kept = here.path("json").read_text()
     for damage in (kept[:50], kept.replace('"sentences": ', '"sentences": -'), kept.replace('"curves"', '"curve"')):
         here.path("json").write_text(damage)
         with pytest.raises(RunDamaged, match="cannot be read"):
-            beliefs.read(here)
+            here.read()
     assert api.believe("mine", method="deletion", limit=8, store=store)["computed"]
     after, before = json.loads(here.path("json").read_text()), json.loads(kept)
     assert after["belief"] == before["belief"]
 
 
-def test_of_a_starter_it_is_kept_in_the_cache(measured, monkeypatch, tmp_path):
-    store, _ = measured
-    monkeypatch.setattr(beliefs, "is_starter", lambda folder: True)
-    monkeypatch.setattr(beliefs, "cache_folder", lambda: tmp_path)
-    assert beliefs.files(store, "mine", "shapley").folder == tmp_path / "belief"
-    assert beliefs.files(store, "mine", "deletion", 8).folder == store.path("mine") / "belief", "it came with it"
-
-
 @pytest.mark.parametrize("limit", [0, -1, 2001])
 def test_a_limit_that_cannot_be_is_refused(measured, limit):
     with pytest.raises(InputError, match=f"--limit {limit}: a number of sentences from 1 to 2000"):
-        beliefs.files(measured[0], "mine", limit=limit)
+        BeliefFiles.of(measured[0], "mine", limit=limit)
 
 
 def test_a_method_that_is_none_leaves_no_trace(measured):
@@ -115,18 +93,6 @@ def test_a_method_that_is_none_leaves_no_trace(measured):
     with pytest.raises(InputError, match="method 'lime': one of deletion"):
         api.believe("mine", method="lime", store=store)
     assert sorted((store.path("mine") / "belief").iterdir()) == before
-
-
-def test_a_process_of_its_own_is_asked_for_the_same(measured, monkeypatch):
-    store, _ = measured
-    asked = []
-    monkeypatch.setattr(errands, "start", lambda store, files, command, kind: asked.append((command[3:], kind)))
-    beliefs.start(store, beliefs.files(store, "mine"))
-    beliefs.start(store, beliefs.files(store, "mine", "shapley", 50))
-    assert asked == [
-        (["core.cli", "believe", "mine", "--limit=200"], "belief"),
-        (["core.cli", "believe", "mine", "--limit=50", "--method=shapley"], "belief"),
-    ]
 
 
 @pytest.mark.slow

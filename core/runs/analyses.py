@@ -1,0 +1,118 @@
+"""An analysis that takes long is one class: what it depends on, what computes it, and what its button says.
+
+Its queue, its files, how far it is, how it is cancelled, and the button of the page follow. A new one is a subclass of
+`Analysis` with `of`, which names the file after all that the result depends on, `words`, `find` and an `Offer`;
+`core.failures.doubted` is a short one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from core import stored
+from core.atomic import write_text
+from core.cache import cache_folder
+from core.exceptions import RunDamaged
+from core.runs import errands
+from core.runs.errands import Files, Tell
+from core.runs.folders import is_starter
+from core.runs.store import RunStore
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a page says of an analysis that is not there yet."""
+
+    button: str
+    title: str
+    """What is done while it runs."""
+    failed: str
+    takes: str
+    """What is done, and how long that takes."""
+
+
+@dataclass(frozen=True)
+class Analysis(Files, ABC, Generic[Found]):
+    """Something that takes long, is found once and kept under all that it depends on."""
+
+    store: RunStore = field(repr=False, compare=False)
+
+    name: ClassVar[str]
+    """In the queue."""
+
+    @property
+    def offer(self) -> Offer:
+        """What a page says of it; a constant, or by its settings."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> Any:
+        """What every reader of the file may rely on."""
+        return dict[str, Any]
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[str, ...]:
+        """The command of ours that computes and keeps it."""
+
+    @abstractmethod
+    def find(self, tell: Tell) -> Found:
+        """Compute it; `tell` is told how far it is."""
+
+    def read(self) -> Found | None:
+        """What was found; None: nobody has looked, or it cannot be read and is found anew."""
+        try:
+            found: Found = stored.read_tree(self.path("json"))
+            stored.check(found, self.shape, file=self.path("json"))
+        except (FileNotFoundError, RunDamaged):
+            return None
+        return found
+
+    def write(self, found: Found, seconds: float) -> None:
+        """Keep what was found in so many seconds."""
+        write_text(self.path("json"), json.dumps(found, ensure_ascii=False, allow_nan=False))
+
+    def compute(self, on_progress: Tell | None = None) -> Found:
+        """Find it in this process, tell others how far it is, and keep it."""
+        with errands.telling(self, on_progress) as tell:
+            began = time.monotonic()
+            found = self.find(tell)
+            self.write(found, time.monotonic() - began)
+        return found
+
+    def known(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
+        """What is kept, or found now, and whether it was kept; what is damaged is found anew."""
+        try:
+            found = self.read()
+        except RunDamaged:
+            found = None
+        return (self.compute(on_progress), False) if found is None else (found, True)
+
+    def start(self) -> None:
+        """Find it in a process of its own, which waits for its turn.
+
+        Raises:
+            InputError: as many wait as this server allows.
+        """
+        errands.start(self.store, self, errands.sentiscope(*self.words), self.name)
+
+
+def home(run: Path, kind: str, stem: str, cached: str = "") -> Path:
+    """The folder of a result that travels with its run; of a starter, which nobody changes, one of the cache.
+
+    Args:
+        run: Directory of the run.
+        kind: Name of the folder in it.
+        stem: Name of the file; what a starter came with is read there.
+        cached: Name of the folder in the cache, where it is another.
+    """
+    if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
+        return cache_folder() / (cached or kind)
+    return run / kind

@@ -1,0 +1,162 @@
+"""What every analysis does: found once, kept, told to others, cancelled, damaged, and one process at a time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import psutil
+import pytest
+
+from core.exceptions import InputError, NotAvailable
+from core.runs import analyses, errands, queue
+from core.runs.analyses import Analysis, home
+from core.runs.record import Process
+from core.runs.store import alive, this_process
+
+
+@dataclass(frozen=True)
+class Counting(Analysis[dict[str, int]]):
+    """Counts to a number."""
+
+    to: int
+
+    name = "count"
+    shape = dict[str, int]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return "count", str(self.to)
+
+    def find(self, tell) -> dict[str, int]:
+        tell("counting", 0.5)
+        if self.to < 0:
+            raise NotAvailable("it never ends")
+        return {"counted": self.to}
+
+
+@pytest.fixture
+def here(store, tmp_path):
+    return Counting(tmp_path / "kept", "count-3", store, 3)
+
+
+@pytest.fixture
+def child(here):
+    """A process that is said to compute it."""
+    here.folder.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+        began = psutil.Process(child.pid).create_time()
+        who = {"pid": child.pid, "started": began, "host": this_process().host}
+        tell(here, who, began)
+        yield child, who, began
+        child.kill()
+
+
+def tell(here, who, began):
+    told = {"process": who, "began": began, "what": "counting", "share": 0.5}
+    here.path("progress.json").write_text(json.dumps(told))
+
+
+def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
+    assert here.read() is None and errands.job(here).status == "none"
+    heard = []
+    assert here.known(lambda *told: heard.append(told)) == ({"counted": 3}, False)
+    assert heard == [("counting", 0.5)] and not here.path("progress.json").exists()
+    assert here.known(lambda *told: pytest.fail("it is kept")) == ({"counted": 3}, True)
+    assert errands.job(here).status == "done"
+    for damage in ("{", '{"counted": "three"}', "[]"):
+        here.path("json").write_text(damage)
+        assert here.read() is None and here.known() == ({"counted": 3}, False)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_what_is_interrupted_leaves_nothing(here, error):
+    def stop(what, share):
+        raise error
+
+    with pytest.raises(error):
+        here.compute(stop)
+    assert not list(here.folder.iterdir())
+
+
+def test_what_fails_says_why_until_it_is_forgotten(store, tmp_path):
+    never = Counting(tmp_path / "kept", "count", store, -1)
+    with pytest.raises(NotAvailable, match="never ends"):
+        never.compute()
+    assert (errands.job(never).status, errands.job(never).what) == ("failed", "it never ends")
+    errands.forget(never)
+    assert errands.job(never).status == "none"
+
+
+def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(analyses, "cache_folder", lambda: tmp_path / "cache")
+    run = tmp_path / "starter"
+    (run / "maps").mkdir(parents=True)
+    (run / "maps" / "old.json").touch()
+    assert home(run, "maps", "new") == run / "maps"
+    monkeypatch.setattr(analyses, "is_starter", lambda folder: True)
+    assert home(run, "maps", "new") == tmp_path / "cache" / "maps"
+    assert home(run, "maps", "new", "others") == tmp_path / "cache" / "others"
+    assert home(run, "maps", "old") == run / "maps"
+
+
+def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(here, child):
+    process, who, began = child
+    found = errands.job(here)
+    assert (found.status, found.what, found.share) == ("running", "counting", 0.5)
+    tell(here, who, began + 3600)  # the clock was set back
+    assert errands.job(here).seconds == 0
+    process.kill()
+    process.wait()
+    found = errands.job(here)
+    assert found.status == "failed" and "ended while counting" in found.what
+
+
+def test_cancel_ends_the_process_and_leaves_nothing(here, child):
+    errands.cancel(here)
+    assert not alive(Process(**child[1])) and errands.job(here).status == "none"
+    assert not list(here.folder.iterdir())
+
+
+def test_cancel_leaves_a_process_alone_that_only_has_the_same_number(here, child):
+    process, who, began = child
+    tell(here, {**who, "started": 1.0}, began)
+    errands.cancel(here)
+    assert process.poll() is None
+
+
+def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(store, here, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    monkeypatch.setattr(errands, "sentiscope", lambda *words: [sys.executable, "-c", f"print({' '.join(words)!r})"])
+    with queue.slot(store.folder, "another", "2020", kind=queue.SHORT):
+        here.start()
+        found = errands.job(here)
+        assert (found.status, found.what) == ("running", "waiting for its turn")
+        here.start()  # nothing happens if somebody is at it
+        until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-count-*"))) == 1)
+        assert here.path("log").read_text() == ""
+        errands.cancel(here)
+        assert errands.job(here).status == "none"
+        here.start()
+    until(lambda: here.path("log").read_text() == "count 3\n")
+
+
+def test_more_than_may_wait_are_refused(store, here, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
+    folder = store.folder / queue.FOLDER
+    folder.mkdir(parents=True)
+    with queue.opened(folder / "short-ticket-1-map") as ticket:
+        assert queue.try_lock(ticket)
+        with pytest.raises(InputError, match=r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"):
+            here.start()
+    assert errands.job(here).status == "none"
+
+
+def until(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
