@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from core.verbs.training import train
+from core.api.training import train
 
 from core.exceptions import SentiscopeError
 from core.papers.reported import reported
