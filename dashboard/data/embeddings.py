@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from core.failures.table import Table
     from dashboard.figures.decisions import Floats
 
+STORES = {RunStore: lambda runs: str(runs.folder)}
+"""How Streamlit tells stores apart that are part of an argument."""
+
 
 def embedded_splits(run: str) -> list[str]:
     """Evaluated splits whose embeddings are kept."""
@@ -76,12 +79,12 @@ def projection(record: RunRecord, files: projections.MapFiles) -> Projection | N
     return _saved_map(files, file_version(files.path("npy")), file_version(files.path("json")))
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=STORES)
 def _saved_map(files: projections.MapFiles, table: str, about: str) -> Projection | None:
     return projections.read(files)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=STORES)
 def _pca_map(files: projections.MapFiles, classes: tuple[str, ...], version: str) -> Projection:
     return projections.project_space(_space(files, classes, version), files.config)
 
@@ -103,7 +106,7 @@ def _layers_version(files: projections.MapFiles) -> str:
     return file_version(layer_files(files.run, files.split).path("json"))
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=STORES)
 def _space(files: projections.MapFiles, classes: tuple[str, ...], version: str) -> projections.Space:
     return projections.read_space(store(), files, classes)
 
