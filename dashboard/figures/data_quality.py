@@ -15,8 +15,7 @@ from core.failures.doubted import doubted_rows
 from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Column, Table
-from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source

@@ -16,8 +16,7 @@ from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.error_rates import words_of
-from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.selecting import SELECT, analysis

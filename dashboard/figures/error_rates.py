@@ -18,8 +18,7 @@ from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about,
 from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import interval_figure
+from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words
 from dashboard.figures.numbers import count, number, percent
 from dashboard.figures.selecting import analysis

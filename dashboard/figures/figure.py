@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from core.exceptions import NotAvailable
 from core.models.provides import provides
-from dashboard.figures.drawing import Drawing
+from dashboard.figures.drawing import Component, Drawing
+from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_table import IntervalTable
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
@@ -111,3 +113,30 @@ class Figure(Generic[Shape]):
             named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
             ending = "".join(option.endings[value] for option, value in named.items())
             yield self.name + ending, {option.name: value for option, value in named.items()}
+
+
+def interval_figure(
+    name: str,
+    page: str,
+    title: str,
+    read: Callable[[Source], Shape],
+    table: Callable[[Shape], IntervalTable],
+    file: str,
+    **words: Any,
+) -> Figure[Shape]:
+    """Declare a figure that is a table with intervals; a row of it can be picked.
+
+    Args:
+        name: As of `Figure`, and so the next three.
+        page: Where it stands.
+        title: Above it.
+        read: What it is made from; its `picked`, if it has one, is the row that is picked.
+        table: The declared table.
+        file: The name of its CSV.
+        words: Note, reading, how and options of the figure.
+    """
+
+    def draw_table(shown: Shape, look: Look) -> Component:
+        return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
+
+    return Figure(name, page, title, read, draw_table, tables=lambda shown: {file: table(shown).frame}, **words)

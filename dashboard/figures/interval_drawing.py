@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
 
 from dashboard.figures.drawing import Component, Node, asset, element, write_node
-from dashboard.figures.figure import Figure, Shape
-from dashboard.figures.interval_table import Axis, Cell, Column, IntervalTable, Mark, Marks, Picture, Row, Words
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
 from dashboard.figures.numbers import number
-from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 
@@ -280,30 +277,3 @@ def _in_words(mark: Mark) -> str:
     dots = "runs " + ", ".join(map(number, mark.dots)) if mark.dots else ""
     ring = f"yardstick {number(mark.reference)}" if mark.reference is not None else ""
     return ", ".join(filter(None, (value, ends, dots, ring)))
-
-
-def interval_figure(
-    name: str,
-    page: str,
-    title: str,
-    read: Callable[[Source], Shape],
-    table: Callable[[Shape], IntervalTable],
-    file: str,
-    **words: Any,
-) -> Figure[Shape]:
-    """Declare a figure that is a table with intervals; a row of it can be picked.
-
-    Args:
-        name: As of `Figure`, and so the next three.
-        page: Where it stands.
-        title: Above it.
-        read: What it is made from; its `picked`, if it has one, is the row that is picked.
-        table: The declared table.
-        file: The name of its CSV.
-        words: Note, reading, how and options of the figure.
-    """
-
-    def draw_table(shown: Shape, look: Look) -> Component:
-        return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
-
-    return Figure(name, page, title, read, draw_table, tables=lambda shown: {file: table(shown).frame}, **words)
