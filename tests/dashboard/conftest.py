@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import MISSING, ROOT, chromium, dashboard, opened_browser
+from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser
 from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -166,8 +166,10 @@ def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
             context.close()
         if first:
             first.set_offline(False)
+            kept = next((page for page in first.pages if page.url.endswith(HEALTH)), None)
             for page in first.pages:
-                page.close()
+                if page is not kept:
+                    page.close()
     for path in {path for store in stores for path in store.folder.glob("*")} - before:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing

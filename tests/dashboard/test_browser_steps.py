@@ -27,14 +27,12 @@ def current(page: Page) -> str:
     return page.locator(".steps .rail [aria-current=step]").inner_text()
 
 
-def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
-    page, complaints = at(browser, server, more="&stage=softmax")
-    assert current(page) == "Softmax"
+def test_cells_and_arrows_are_walked_and_the_stage_stays_open(browser, server):
+    page, complaints = at(browser, server, more="&stage=combine")
+    fill_the_formula(page)
     page.locator(".steps h2").click()
-    page.keyboard.press("ArrowRight")
-    assert current(page) == "Combine"
-    page.wait_for_function(MOVED.format("combine"))
     page.keyboard.press("ArrowLeft")
+    assert current(page) == "Softmax"
     page.keyboard.press("ArrowLeft")
     assert current(page) == "Mask"
     page.wait_for_function(MOVED.format("mask"))
@@ -44,13 +42,49 @@ def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
     page.locator(".steps .rail").wait_for()
     settle(page)
     assert current(page) == "Mask"
-    page.get_by_role("textbox", name="Sentence", exact=True).click()  # a text field or a choice has its arrows
+    field = page.get_by_role("textbox", name="Sentence", exact=True)  # a text field or a choice has its arrows
+    field.click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Mask"
     page.get_by_role("radio", name="1", exact=True).first.focus()
     page.keyboard.press("ArrowRight")
     settle(page)
-    assert current(page) == "Mask" and complaints == []
+    assert current(page) == "Mask"
+    page.locator(".steps h2").click()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert current(page) == "Combine"
+    page.wait_for_function(MOVED.format("combine"))
+    page.get_by_role("radiogroup", name="Head").get_by_text("2", exact=True).click()
+    page.wait_for_function("location.search.includes('head=2')")
+    settle(page)
+    assert current(page) == "Combine"
+    field.fill("")
+    page.get_by_text("There are no steps to show").wait_for()
+    field.fill("so good")
+    page.locator(".steps table").first.wait_for()
+    settle(page)
+    assert current(page) == "Combine" and complaints == []
+
+
+def fill_the_formula(page: Page) -> None:
+    """Point at a cell of the stage that adds maps, go on by an arrow; the formula has the numbers of the cell."""
+    cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
+    cell.hover()
+    filled = page.locator(".steps .filled p")
+    expect(filled).to_have_text(re.compile(r"P = 1\.00·\S+ \+ \S+ \+ \S+ = "))
+    said = filled.inner_text()
+    total = float(said.rsplit("= ", 1)[1].replace("\u2212", "-"))
+    sums = sum(float(a) * float(b) for a, b in re.findall(r"(\d[\d.]*)·(\d[\d.]*)", said))
+    assert sums == pytest.approx(total, abs=0.02)
+    cell.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".steps .filled small")).to_have_text("good, that")
+    assert current(page) == "Combine"  # in a matrix the arrows go from cell to cell
+    table = page.locator(".steps table").last
+    assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
+    assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1
+    assert table.locator("tbody td").first.inner_text() != ""
 
 
 def test_the_sentence_goes_along_from_page_to_page(browser, server):
@@ -69,44 +103,6 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
     page.get_by_role("heading", level=1, name="Sentence").wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so bad")
     assert complaints == []
-
-
-def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
-    page, complaints = at(browser, server, more="&stage=softmax")
-    page.locator(".steps h2").click()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function(MOVED.format("combine"))
-    page.get_by_role("radiogroup", name="Head").get_by_text("2", exact=True).click()
-    page.wait_for_function("location.search.includes('head=2')")
-    settle(page)
-    assert current(page) == "Combine"
-    field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill("")
-    page.get_by_text("There are no steps to show").wait_for()
-    field.fill("so good")
-    page.locator(".steps table").first.wait_for()
-    settle(page)
-    assert current(page) == "Combine" and complaints == []
-
-
-def test_a_cell_of_a_named_table_fills_the_formula_by_mouse_and_by_keyboard(browser, server):
-    page, complaints = at(browser, server, more="&stage=combine")
-    cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
-    cell.hover()
-    filled = page.locator(".steps .filled p")
-    expect(filled).to_have_text(re.compile(r"P = 1\.00·\S+ \+ \S+ \+ \S+ = "))
-    said = filled.inner_text()
-    total = float(said.rsplit("= ", 1)[1].replace("\u2212", "-"))
-    sums = sum(float(a) * float(b) for a, b in re.findall(r"(\d[\d.]*)·(\d[\d.]*)", said))
-    assert sums == pytest.approx(total, abs=0.02)
-    cell.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".steps .filled small")).to_have_text("good, that")
-    assert current(page) == "Combine" and complaints == []  # in a matrix the arrows go from cell to cell
-    table = page.locator(".steps table").last
-    assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
-    assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1
-    assert table.locator("tbody td").first.inner_text() != ""
 
 
 def test_formula_and_matrices_are_seen_together_at_every_size(browser, server):
