@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from core.api.training import train
 
+from core.api.training import train
 from core.exceptions import SentiscopeError
 from core.papers.reported import reported
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
