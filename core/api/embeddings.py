@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -11,7 +10,7 @@ from core.api.printing import say, tabulate
 from core.atomic import write_named
 from core.cells import csv_text, decimals
 from core.data.findings import plural
-from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable
 from core.models.provides import HEAD, provides
 from core.numbers import count
 from core.runs.store import RunStore
@@ -41,16 +40,12 @@ def project(
         seed: Of the sample and of the map.
     """
     from core.evaluation.projection import ProjectionConfig
-    from core.runs import projections
+    from core.runs.projections import MapFiles, summary
 
     store = store or RunStore()
     config = ProjectionConfig(cast(Any, method), dimensions, rows, seed, "" if space == HEAD else space)
-    files = projections.map_files(store, run, split, config)
-    made = None
-    with contextlib.suppress(RunDamaged):
-        made = projections.read(files)
-    there = made is not None
-    made = made or projections.compute(store, run, files, on_progress)
+    files = MapFiles.of(store, run, split, config)
+    made, there = files.known(on_progress)
     return {
         "run": run,
         "split": split,
@@ -59,7 +54,7 @@ def project(
         "computed": not there,
         "file": str(files.path("npy")),
         "explained": list(made.explained),
-        "quality": projections.summary(made),
+        "quality": summary(made),
     }
 
 
@@ -100,11 +95,11 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
     import msgspec
 
     from core.evaluation.neighbourhood import NEIGHBOURS
-    from core.runs import layers as kept
+    from core.runs.layers import LayerFiles
 
     store = store or RunStore()
-    here = kept.files(store, run, split or _usual_split(store, run))
-    found = kept.read(here) or kept.compute(store, here, on_progress)
+    here = LayerFiles.of(store, run, split or _usual_split(store, run))
+    found, _ = here.known(on_progress)
     return {
         "run": run,
         "split": here.split,
@@ -151,9 +146,9 @@ def neighbours(
     from core.failures.neighbours import neighbours as found_of
     from core.failures.neighbours import place_of, report
     from core.failures.table import read_table
-    from core.runs import layers as kept
-    from core.runs import projections
+    from core.runs.layers import LayerFiles
     from core.runs.load import load_run
+    from core.runs.projections import MapFiles
 
     if sum(map(bool, (text.strip(), key, where))) != 1:
         raise InputError("name a text, --key or --where, one of the three")
@@ -165,12 +160,9 @@ def neighbours(
             raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
         return _find_common(store, table, listed(where), most, on_progress)
     config = ProjectionConfig("pca", space="" if space == HEAD else space)
-    files = projections.map_files(store, run, table.split, config)
     if config.space:
-        here = kept.files(store, run, table.split)
-        if kept.read(here) is None:
-            kept.compute(store, here, on_progress)
-    there = projections.read_space(store, files, table.classes)
+        LayerFiles.of(store, run, table.split).known(on_progress)
+    there = MapFiles.of(store, run, table.split, config).space(table.classes)
     own = None
     if key:
         own = place_of(table, key)
@@ -194,12 +186,12 @@ def _find_common(
     from core.failures.selection import Selection, in_words, select
     from core.failures.tags import Tagged
     from core.failures.training import Training
-    from core.runs import projections
+    from core.runs.projections import MapFiles
 
     run = table.record.run
     found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
-    files = projections.map_files(store, run, table.split, ProjectionConfig("pca"))
-    vectors = projections.read_space(store, files, table.classes).vectors[found.places]
+    space = MapFiles.of(store, run, table.split, ProjectionConfig("pca")).space(table.classes)
+    vectors = space.vectors[found.places]
     training = Training(store, table.record, *([tell] if tell else []))
     about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
     return {**about, **common(table, found.places, vectors, training, most).report()}

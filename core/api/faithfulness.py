@@ -9,7 +9,7 @@ from core.api.options import OnProgress, RunName, Split, Store, Target
 from core.api.printing import say, tabulate
 from core.api.runs import evaluated_split, runs_predictions
 from core.data.findings import plural
-from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable
 from core.numbers import MINUS, count, percent, signed, whole_percent
 from core.runs import beliefs
 from core.runs.store import RunStore
@@ -153,13 +153,8 @@ def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...
 def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
     from core.interpret.verdict import MEANING, THRESHOLDS, judge, outcome
 
-    here, found = beliefs.files(store, run, method, limit), None
-    try:
-        found = beliefs.read(here)
-    except RunDamaged:
-        found = None
-    there = found is not None
-    found = found or beliefs.compute(store, here, on_progress)
+    here = beliefs.BeliefFiles.of(store, run, method, limit)
+    found, there = here.known(on_progress)
     return {
         "run": run,
         "split": beliefs.VALIDATION,

@@ -78,6 +78,3 @@ def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(found["rows"])
-
-
-files, kept = LabelErrors.of, LabelErrors.read

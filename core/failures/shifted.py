@@ -80,6 +80,3 @@ class DatasetShift(Analysis[dict[str, Any]]):
 def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
     """As `core.failures.shift.shift`, from the cache or now; others are told how far it is; raises as `find`."""
     return DatasetShift.of(store, table.record, table.split).known(on_progress)[0]
-
-
-files, kept = DatasetShift.of, DatasetShift.read

@@ -235,7 +235,7 @@ class Tagged:
         try:
             if why := unsure.why_not(store, record):
                 return {name: why}
-            found = unsure.kept(unsure.files(store, record, self._table.split), len(self._table))
+            found = unsure.DropoutUncertainty.of(store, record, self._table.split).tagged(len(self._table))
         except OSError as error:
             return {name: str(error)}
         asked = f"nobody has had it read with dropout on yet: sentiscope errors {record.run} --unsure"

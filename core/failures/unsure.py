@@ -151,6 +151,3 @@ def find(store: RunStore, table: Table, on_progress: Tell | None = None) -> np.n
     here = DropoutUncertainty.of(store, table.record, table.split)
     known = here.tagged(len(table))
     return _tagged(here.compute(on_progress)) if known is None else known
-
-
-files, kept = DropoutUncertainty.of, DropoutUncertainty.tagged

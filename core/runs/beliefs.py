@@ -147,11 +147,3 @@ def kept(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) 
     return (
         dataclasses.replace(found[0], methods=tuple(one for each in found for one in each.methods)) if found else None
     )
-
-
-files, read = BeliefFiles.of, BeliefFiles.read
-
-
-def compute(store: RunStore, here: BeliefFiles, on_progress: Tell | None = None) -> Belief:
-    """As `BeliefFiles.compute`."""
-    return here.compute(on_progress)

@@ -173,11 +173,3 @@ class LayerFiles(Analysis[Layers]):
             return np.array(known.rows, np.int64), found[names.index(stage)]
         except (OSError, ValueError, IndexError, MemoryError) as error:
             raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error
-
-
-files, read, vectors = LayerFiles.of, LayerFiles.read, LayerFiles.vectors
-
-
-def compute(store: RunStore, here: LayerFiles, on_progress: Tell | None = None) -> Layers:
-    """As `LayerFiles.compute`."""
-    return here.compute(on_progress)

@@ -227,16 +227,3 @@ def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgres
 
     made = project(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])
-
-
-map_files, read = MapFiles.of, MapFiles.read
-
-
-def read_space(store: RunStore, files: MapFiles, classes: tuple[str, ...]) -> Space:
-    """As `MapFiles.space`."""
-    return files.space(classes)
-
-
-def compute(store: RunStore, run: str, files: MapFiles, on_progress: Tell | None = None) -> Projection:
-    """As `MapFiles.compute`."""
-    return files.compute(on_progress)

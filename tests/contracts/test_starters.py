@@ -13,8 +13,9 @@ from core.data.sources.builtin import generate
 from core.interpret.sentence import CLASS_TOKEN, inspect_text
 from core.interpret.verdict import judge
 from core.models.presets import PAPERS, PRESETS
-from core.runs import beliefs, projections
+from core.runs.beliefs import BeliefFiles
 from core.runs.load import load_run
+from core.runs.projections import MapFiles
 from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 from core.training.history import read_history
@@ -97,7 +98,7 @@ def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their
 def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
     from core.evaluation.projection import ProjectionConfig
 
-    made = projections.read(projections.map_files(STORE, run, "test", ProjectionConfig(method)))
+    made = MapFiles.of(STORE, run, "test", ProjectionConfig(method)).read()
     assert made.places.shape == (3000, 2) and np.isfinite(made.places).all()
 
 
@@ -110,7 +111,7 @@ def test_no_record_tells_where_or_by_whom_it_was_made():
 
 @EVERY
 def test_whether_deletion_is_evidence_comes_with_it(run):
-    found = beliefs.read(beliefs.files(STORE, run, "deletion"))
+    found = BeliefFiles.of(STORE, run, "deletion").read()
     assert found is not None and found.sentences == 200
     assert [judge(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [
         "evidence"

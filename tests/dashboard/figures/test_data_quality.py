@@ -11,8 +11,8 @@ from answering import answering, texts
 from pages import drawn, words
 
 from core.exceptions import NotAvailable
-from core.failures import doubted as kept
-from core.failures import shifted
+from core.failures.doubted import LabelErrors
+from core.failures.shifted import DatasetShift
 from core.runs.store import RunStore
 from dashboard.figures.data_quality import (
     DOUBTED,
@@ -56,7 +56,7 @@ def test_before_anybody_has_looked_it_says_how(source):
 
 
 def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
-    here = kept.files(RunStore(tmp_path / "runs"), source.record, "test")
+    here = LabelErrors.of(RunStore(tmp_path / "runs"), source.record, "test")
     here.folder.mkdir(parents=True)
     here.path("json").write_text(json.dumps(FOUND))
     shown = DOUBTED.shape(source)
@@ -68,7 +68,7 @@ def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
 
 
 def test_a_file_of_nonsense_is_looked_for_again(source, tmp_path):
-    here = kept.files(RunStore(tmp_path / "runs"), source.record, "test")
+    here = LabelErrors.of(RunStore(tmp_path / "runs"), source.record, "test")
     here.folder.mkdir(parents=True)
     here.path("json").write_text("[1, 2")
     with pytest.raises(NotAvailable):
@@ -136,7 +136,7 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch
     shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
     assert [each for each in shown.button if each.key == "look-for-shift"]
     store = RunStore(runs)
-    here = shifted.files(store, store.read("finished"), "test").path("json")
+    here = DatasetShift.of(store, store.read("finished"), "test").path("json")
     here.parent.mkdir(parents=True, exist_ok=True)
     here.write_text(json.dumps(SHIFT_FOUND))
     app.run()
