@@ -20,21 +20,26 @@ TEXT = "very very good , but never bad"
 CLASSES = ("bad", "good")
 
 
+def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> Reader:
+    """A model with its tokenizer, as a run lends them."""
+    about = {"task": "single", "scaling": UNSCALED, **about}
+    return Reader(
+        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **about),
+        inspect=lambda text: inspect_text(model, tokenizer, classes, text, intervene=change, **about),
+        model=model,
+        tokenizer=tokenizer,
+        classes=classes,
+        change=change,
+        **about,
+    )
+
+
 def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> Reader:
     """Of a preset with fresh weights, which knows the words of `TEXT`."""
-    lexicon = "vader" if preset == "lexical-last" else ""
+    lexicon = "vader" if preset.startswith("lexical") else ""
     tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
     tokenizer.buckets = buckets
     torch.manual_seed(0)
     config = dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=buckets, **other)
     model = build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
-    return Reader(
-        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene),
-        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, intervene=change),
-        model=model,
-        tokenizer=tokenizer,
-        classes=CLASSES,
-        task="single",
-        scaling=UNSCALED,
-        change=change,
-    )
+    return lent(model, tokenizer, change=change)

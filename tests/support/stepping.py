@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import small_readers
 import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.evaluation.predict import evaluating, predict_texts
+from core.evaluation.predict import evaluating
 from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.sentence import inspect_text
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
 from core.models.trace import Batch
@@ -49,17 +49,8 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
 
 
 def lent(model, tokenizer, change=UNCHANGED, **given) -> Reader:
-    """A model with its tokenizer, as a run lends them."""
-    given = {"task": "single", "scaling": UNSCALED, **given}
-    return Reader(
-        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **given),
-        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
-        model=model,
-        tokenizer=tokenizer,
-        classes=CLASSES,
-        change=change,
-        **given,
-    )
+    """A model of three classes with its tokenizer."""
+    return small_readers.lent(model, tokenizer, CLASSES, change, **given)
 
 
 def traced(own, text=TEXT):

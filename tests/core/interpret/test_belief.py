@@ -8,22 +8,19 @@ import numpy as np
 import pytest
 import torch
 from small_models import small
+from small_readers import lent
 from toys import WORDS, Sum, labelled, opinions, sentences, toy
 
-from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret.belief import Labelled, measure, of_sentence
 from core.interpret.explain import methods
-from core.interpret.reader import Reader
 from core.interpret.reading import Reading
-from core.interpret.sentence import inspect_text
 from core.interpret.trials import RANDOM, Case, Steps, Trials
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.shuffled import shuffled
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
 
 EXACT = ("deletion", "shapley", "gradient", "integrated")
 
@@ -148,19 +145,8 @@ def drawn(preset, classes, task):
     model = build(small(config) if config.family == "encoder" else config, **sizes).eval()
     if config.family == "tfidf-logreg":
         model.weight.data = torch.randn(model.weight.shape)
-    about = {"task": task, "scaling": UNSCALED}
-
-    def of(model):
-        return Reader(
-            predict=lambda texts: predict_texts(model, tokenizer, texts, **about),
-            inspect=lambda text: inspect_text(model, tokenizer, classes, text, **about),
-            model=model,
-            tokenizer=tokenizer,
-            classes=classes,
-            **about,
-        )
-
-    return of(model), of(shuffled(model, 0)), text
+    own, control = (lent(each, tokenizer, classes, task=task) for each in (model, shuffled(model, 0)))
+    return own, control, text
 
 
 @pytest.mark.slow

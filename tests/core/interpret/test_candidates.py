@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 import torch
 from small_models import small
+from small_readers import lent
 
-from core.evaluation.predict import predict_texts
 from core.interpret.candidates import MOST, candidates
-from core.interpret.reader import Reader
-from core.interpret.sentence import inspect_text
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ids import FIRST
 from core.text.lexicon import Lexicon
 from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
 
 TEXT = "a good great fine happy film and bad awful sad plot the ending never works but xxlong 7 , not at all"
 
@@ -33,15 +30,7 @@ def reader(preset="vanilla", lexicon=None, text=None, **change):
     config = dataclasses.replace(small(config) if config.family == "encoder" else config, **change)
     tokenizer.buckets = config.ngram_buckets
     model = build(config, vocabulary=tokenizer.size, classes=2, max_length=32).eval()
-    return Reader(
-        predict=lambda texts: predict_texts(model, tokenizer, texts),
-        inspect=lambda text: inspect_text(model, tokenizer, ("bad", "good"), text),
-        model=model,
-        tokenizer=tokenizer,
-        classes=("bad", "good"),
-        task="single",
-        scaling=UNSCALED,
-    )
+    return lent(model, tokenizer)
 
 
 def nearest(own, word, vectors):

@@ -12,13 +12,12 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 from small_models import small
+from small_readers import lent
 
-from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret import reading
-from core.interpret.explain import METHODS, Reader, explain, methods
+from core.interpret.explain import METHODS, explain, methods
 from core.interpret.received import received
-from core.interpret.sentence import inspect_text
 from core.models.build import build
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
@@ -35,19 +34,6 @@ STARTERS = [f"starter-{name}" for name in ("inceptive-16", "ndt-01-n3", "sentifo
 TEXT = "Not bad at all, but the ending never works"
 
 
-def reader(model, tokenizer, classes=("bad", "good"), task="single", scaling=UNSCALED):
-    about = {"task": task, "scaling": scaling}
-    return Reader(
-        predict=lambda texts: predict_texts(model, tokenizer, texts, **about),
-        inspect=lambda text: inspect_text(model, tokenizer, classes, text, **about),
-        model=model,
-        tokenizer=tokenizer,
-        classes=classes,
-        task=task,
-        scaling=scaling,
-    )
-
-
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
 
 
@@ -58,7 +44,7 @@ def bag(scaling=UNSCALED, task="single"):
     with torch.no_grad():
         model.weight[2:, 1] = torch.tensor(list(WEIGHTS.values()))
         model.bias[1] = 0.5
-    return reader(model.eval(), tokenizer, task=task, scaling=scaling)
+    return lent(model.eval(), tokenizer, task=task, scaling=scaling)
 
 
 def by_hand(*grams):
@@ -136,7 +122,7 @@ def encoder(preset="vanilla", max_length=12, bpe=False, **change):
         classes=2,
         max_length=max_length,
     )
-    return reader(model.eval(), tokenizer)
+    return lent(model.eval(), tokenizer)
 
 
 def pushes(found):

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 from small_models import small
+from small_readers import lent
 
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret import flip as flipping
 from core.interpret.flip import ALSO, MOST_READINGS, Move, best_first, moved, search
 from core.interpret.push import log_odds
-from core.interpret.reader import Reader
-from core.interpret.sentence import inspect_text
 from core.interpret.watched import MOST_AT_ONCE as AT_ONCE
 from core.models.build import build
 from core.models.linear import BagOfNgrams
@@ -25,13 +24,12 @@ from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
 from core.text.typed import typed_words
-from core.training.scaling import UNSCALED
 
 WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "awful": -1.5, "not": -0.4, "not bad": 2.0}
 SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
 
 
-def reader(model, tokenizer, classes, task="single", **more):
+def reader(model, tokenizer, classes, task="single"):
     """With a list of the texts that it was asked for."""
     asked = []
 
@@ -39,17 +37,7 @@ def reader(model, tokenizer, classes, task="single", **more):
         asked.extend(texts)
         return predict_texts(model, tokenizer, texts, task=task)
 
-    own = Reader(
-        predict=predict,
-        inspect=lambda text: inspect_text(model, tokenizer, classes, text, task=task),
-        model=model,
-        tokenizer=tokenizer,
-        classes=classes,
-        task=task,
-        scaling=UNSCALED,
-        **more,
-    )
-    return own, asked
+    return dataclasses.replace(lent(model, tokenizer, classes, task=task), predict=predict), asked
 
 
 def bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
