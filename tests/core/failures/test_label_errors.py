@@ -18,7 +18,6 @@ from core.data.table import TRAIN
 from core.evaluation import yardstick as yardsticks
 from core.evaluation.yardstick import yardstick
 from core.failures.label_errors import label_errors
-from core.failures.suspects import suspects
 from core.failures.table import keys, read_table
 from core.runs import taught
 from core.runs.answers import read_answers
@@ -139,20 +138,3 @@ def test_of_planted_flips_on_the_corpus_most_stand_in_the_first_tenth(tmp_path):
     tenth = {split: set(places[split][: len(splits[split]) // 10]) for split in flipped}
     found = {split: np.mean([row in tenth[split] for row in flipped[split]]) for split in flipped}
     assert found["test"] >= 0.6 and found[TRAIN] >= 0.45, found
-
-
-def test_of_planted_flips_in_plain_sentences_most_stand_in_the_first_tenth_of_tfidf(tmp_path):
-    """Where words decide, TF-IDF alone is enough."""
-    from core.config import compose as settings
-    from core.runs.taught import cross_fitted
-
-    random = np.random.default_rng(0)
-    config = settings("vanilla", {"data.name": "built-in"})
-    dataset = load(config.data)
-    plain = dataset.splits[TRAIN].query("phenomenon == 'plain'").reset_index(drop=True)
-    labels = plain["label"].to_numpy().copy()
-    flips = random.choice(len(labels), round(0.05 * len(labels)), replace=False)
-    labels[flips] = 1 - labels[flips]
-    noisy = dataclasses.replace(dataset, splits={**dataset.splits, TRAIN: plain.assign(label=labels)})
-    order = suspects(labels, cross_fitted(noisy, config.text, 0, lambda: None)).order
-    assert np.isin(flips, order[: len(labels) // 10]).mean() >= 0.6
