@@ -3,7 +3,6 @@
 import dataclasses
 
 import pytest
-import torch
 
 from core.exceptions import ConfigError
 from core.models.build import build
@@ -110,14 +109,3 @@ def test_a_cnn_needs_windows():
 def test_only_the_lexicon_needs_a_lexicon():
     assert [family for family in BASELINES if PRESETS[family].model.needs_lexicon] == ["lexicon"]
     assert PRESETS["lexicon"].settings["text.lexicon"] == "vader"
-
-
-def test_padding_changes_no_baseline(batch):
-    for family in ("bilstm", "cnn"):
-        torch.manual_seed(0)
-        model = build(PRESETS[family].model, vocabulary=40, classes=3).eval()
-        longer = batch._replace(
-            ids=torch.nn.functional.pad(batch.ids, (0, 4)), keep=torch.nn.functional.pad(batch.keep, (0, 4))
-        )
-        with torch.inference_mode():
-            torch.testing.assert_close(model(longer).logits, model(batch).logits)
