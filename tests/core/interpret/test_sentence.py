@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from small_models import make, small
 
 from core.exceptions import InputError
-from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.interpret.sentence import CLASS_TOKEN, inside, inspect_text
 from core.interpret.unknown import mostly_unknown, unknown_note
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
@@ -123,15 +124,6 @@ def test_the_page_is_self_contained_and_escapes_what_was_typed():
 
 @pytest.mark.slow
 def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
-    import json
-
-    from small_models import make, small
-
-    from core.interpret.sentence import inside
-    from core.models.presets import PRESETS
-    from core.text.config import TextConfig
-    from core.text.tokenizers import fit_tokenizer
-
     has = {
         "sentiformer": {"tags", "positions", "gates"},
         "tweet-v1-p2": {"temperature"},
