@@ -6,8 +6,9 @@ import dataclasses
 from xml.etree import ElementTree
 
 import pytest
+from cases import cases
 from stepping import TEXT, reader
-from structures import STRUCTURES
+from structures import QUICK, STRUCTURES
 
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
@@ -56,11 +57,6 @@ def test_letters_and_numbers_of_a_formula_are_all_there():
     assert words == "sij=qi·kj32+loggj"
 
 
-@pytest.mark.parametrize("preset", ["ndt-01-n3", "differential", "differential-v2", "sentiformer", "tweet-v1-p2"])
-def test_every_formula_of_the_stages_is_known(preset):
-    check(preset)
-
-
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
 def test_every_formula_of_a_temperature_is_known(task, prior):
@@ -78,8 +74,7 @@ def test_every_formula_of_a_pair_that_tfidf_compares_is_known():
     check("tfidf-logreg", text=joined("good film", "bad film"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", [name for name in STRUCTURES if name != "pretrained"])
+@pytest.mark.parametrize("preset", cases((name for name in STRUCTURES if name != "pretrained"), QUICK))
 def test_every_formula_of_every_preset_is_known(preset):
     check(preset)
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.figures.numbers import count, duration, number, plus_minus, signed, subscript
+from dashboard.figures.numbers import duration, number, plus_minus, signed, subscript
 
 
 def test_minus_signs_are_true_ones():
     assert number(-0.5) == "−0.500"
     assert signed(-0.5) == "−0.50"
     assert signed(0.12) == "+0.12"
-
-
-def test_thousands_have_narrow_spaces():
-    assert count(6920) == "6\u202f920"
-    assert count(872) == "872"
 
 
 def test_an_even_interval_is_a_half_width_and_a_lopsided_one_has_both_ends():

@@ -61,11 +61,6 @@ def test_everything_is_shown_where_choices_contradict_each_other():
     assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
 
 
-def test_settings_are_named_in_words():
-    assert SETTINGS["model.attention.gate"].label == "gate on the keys"
-    assert SETTINGS["text.lexicon"].label == "lexicon"
-
-
 @pytest.mark.parametrize(
     ("size", "said"),
     [
