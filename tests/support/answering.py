@@ -9,6 +9,9 @@ from core.config import compose
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.results import prediction_table
 
+TWO, THREE = ("no", "yes"), ("bad", "even", "good")
+"""Classes."""
+
 
 def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "good"), split="test", **given):
     """A finished run that gives these rows these probabilities.

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from answering import TWO
 from scipy.special import softmax
 
 from core.evaluation.costs import cheapest
@@ -19,9 +20,6 @@ from dashboard.figures.confusion import outcomes
 from dashboard.figures.decisions import Report, decide
 from dashboard.figures.source import Source
 from dashboard.figures.theme import LIGHT, Look, contrast
-
-TWO, THREE = ("no", "yes"), ("bad", "even", "good")
-
 
 BINS = [Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
 

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from answering import answering, right_where, texts
+from answering import right_where, texts
+from knowing import known_of
 
 from core.failures.phrases import overused as plainly
-from core.runs.store import RunStore
-from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.analysis import analyse
 from dashboard.figures.distinguishing_features import (
     columns_table,
     marked,
@@ -23,14 +23,13 @@ from dashboard.figures.filtering import FURTHER, changed
 @pytest.fixture
 def known(tmp_path):
     """Two hundred rows; the wrong ones are of the sea."""
-    store, rows = RunStore(tmp_path / "runs"), np.arange(200)
+    rows = np.arange(200)
     frame = texts(rows % 2)
     places = np.where(rows % 4 == 0, "open sea", np.where(rows % 3 == 0, "road, the road", "road overseas"))
     frame["text"] = [
         f"a ship on the {place} number {row % 10} {'east' if row % 2 else 'west'}" for row, place in enumerate(places)
     ]
-    answering(store, "one", right_where(rows % 4 != 0, rows % 2), frame)
-    return make_known(store, store.read("one"), "test"), store
+    return known_of(tmp_path, right_where(rows % 4 != 0, rows % 2), frame, find=False)
 
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
@@ -70,15 +69,11 @@ def test_nothing_and_everything_have_no_words(known):
 @pytest.fixture
 def tagged(tmp_path):
     """Four hundred rows; those of the web are wrong more often."""
-    store, rows, random = RunStore(tmp_path / "runs"), np.arange(400), np.random.default_rng(0)
+    rows, random = np.arange(400), np.random.default_rng(0)
     source = random.choice(["web", "phone"], 400)
     right = random.random(400) > np.where(source == "web", 0.7, 0.1)
-    answering(
-        store, "one", right_where(right, rows % 2), texts(rows % 2, source=source, day=random.choice(list("ab"), 400))
-    )
-    tagged = make_known(store, store.read("one"), "test")
-    tagged.find()
-    return tagged, store
+    frame = texts(rows % 2, source=source, day=random.choice(list("ab"), 400))
+    return known_of(tmp_path, right_where(right, rows % 2), frame)
 
 
 @pytest.mark.slow

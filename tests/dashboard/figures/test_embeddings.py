@@ -18,8 +18,6 @@ from dashboard.figures.points import points_frame
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")
-
-
 SAVED = pd.DataFrame(
     {
         "text": ["a", "b", "c", "d"],
@@ -37,23 +35,11 @@ def points():
 
 
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
-
-
 MADE = Projection(np.array([0, 1, 2, 3]), np.arange(8.0).reshape(4, 2), QUALITY, (0.6, 0.3))
-
-
 PCA = ProjectionConfig("pca")
-
-
 FLAT = np.array([[0.0, 1], [2, 3], [4, 5]])
-
-
 ROWS = np.array([3, 7, 9])
-
-
 GROUPS = [Group("a", np.array([0, 2]), "#111111"), Group("b", np.array([1]), "#222222", "x")]
-
-
 WORDS = ["one", "two", "three"]
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
+from knowing import known_of
 
 from core import api
 from core.failures.tags import CONSEQUENCES
-from core.runs.store import RunStore
-from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.analysis import analyse
 from dashboard.figures.error_rates import (
     GATHERED,
     SHOWN,
@@ -31,23 +31,19 @@ from dashboard.reader import Reader
 ROWS = 400
 
 
-def known_of(tmp_path, rows=ROWS):
+def web_and_phone(tmp_path, rows=ROWS):
     """Of rows whose column `source` has more errors at `web`, and of which some shout."""
-    store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
-    labels = np.arange(rows) % 2
+    random, labels = np.random.default_rng(0), np.arange(rows) % 2
     source = np.where(np.arange(rows) % 4 == 0, "web", "phone")
     right = random.random(rows) > np.where(source == "web", 0.6, 0.1)
     frame = texts(labels, source=source)
     frame["text"] = [f"{text}{'?' * (row % 3 == 0)}" for row, text in enumerate(frame["text"])]
-    answering(store, "one", right_where(right, labels), frame)
-    known = make_known(store, store.read("one"), "test")
-    known.find()
-    return known, store
+    return known_of(tmp_path, right_where(right, labels), frame)
 
 
 @pytest.mark.slow
 def test_every_number_is_a_query_of_the_table(tmp_path):
-    known, store = known_of(tmp_path)
+    known, store = web_and_phone(tmp_path)
     shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
     table = rates_table(shown).frame.set_index("rule")
     for rule, has in {
@@ -69,7 +65,7 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
 
 @pytest.mark.slow
 def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
-    known, store = known_of(tmp_path)
+    known, store = web_and_phone(tmp_path)
     page = rates_table(gathered(analyse(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
@@ -87,7 +83,7 @@ def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
-    known, store = known_of(tmp_path)
+    known, store = web_and_phone(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
     other = np.arange(ROWS) % 5 > 0
     answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
@@ -105,7 +101,7 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
 
 @pytest.mark.slow
 def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
-    known, store = known_of(tmp_path)
+    known, store = web_and_phone(tmp_path)
     rows = rates_table(gathered(analyse(known, "wrong", store))).marks.rows
     last = rows[-1]
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
@@ -115,14 +111,14 @@ def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
 
 @pytest.mark.slow
 def test_the_rule_of_the_selection_is_the_picked_row(tmp_path):
-    known, store = known_of(tmp_path)
+    known, store = web_and_phone(tmp_path)
     assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
     assert gathered(analyse(known, "wrong", store)).picked == ""
 
 
 @pytest.mark.slow
 def test_of_few_sentences_there_are_counts_only(tmp_path):
-    known, store = known_of(tmp_path, 20)
+    known, store = web_and_phone(tmp_path, 20)
     shown = gathered(analyse(known, "wrong", store))
     assert shown.few and [column.key for column in rates_table(shown).marks.columns] == ["name", "n", "rate", "excess"]
 
@@ -146,13 +142,10 @@ def test_a_rule_has_a_name():
 @pytest.fixture
 def known(tmp_path):
     """Six hundred rows that are wrong where two columns meet."""
-    store, rows, random = RunStore(tmp_path / "runs"), np.arange(600), np.random.default_rng(0)
+    rows, random = np.arange(600), np.random.default_rng(0)
     one, two = (random.choice(list("xy"), 600) for _ in range(2))
     right = random.random(600) > np.where((one == "x") & (two == "x"), 0.8, 0.05)
-    answering(store, "one", right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
-    known = make_known(store, store.read("one"), "test")
-    known.find()
-    return known, store
+    return known_of(tmp_path, right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
 
 
 @pytest.mark.slow
@@ -175,14 +168,12 @@ def test_the_slice_that_is_selected_is_picked(known):
 
 def steps(tmp_path, chance):
     """Of 600 rows that are wrong with this chance, given whether they ask."""
-    store, random, rows = RunStore(tmp_path / "runs"), np.random.default_rng(0), np.arange(600)
+    random, rows = np.random.default_rng(0), np.arange(600)
     asks = rows % 3 == 0
     frame = texts(rows % 2)
     frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
     right = random.random(600) > np.where(asks, *chance)
-    answering(store, "one", right_where(right, rows % 2, 0.8), frame)
-    known = make_known(store, store.read("one"), "test")
-    known.find()
+    known, store = known_of(tmp_path, right_where(right, rows % 2, 0.8), frame)
     shown = analyse(known, "wrong", store)
     return next_steps(shown, gathered(shown), sliced(shown)), known.table.frame, asks
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from answering import answering, texts
+from answering import texts
+from knowing import known_of
 
 from core.failures.codes import Codes, data_of
 from core.failures.rules import Clause
-from core.runs.store import RunStore
-from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.analysis import analyse
 from dashboard.figures.filtering import changed, searched, sentence
 from dashboard.figures.theme import Look
 
@@ -19,14 +19,13 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def known(tmp_path):
     """Forty rows of two classes, every fourth wrong, with five own columns."""
-    store, rows = RunStore(tmp_path / "runs"), np.arange(40)
+    rows = np.arange(40)
     labels = rows % 2
     chances = np.where((labels == (rows % 4 != 0))[:, None] * np.array([False, True]), 0.8, 0.2)
     chances[:, 0] = 1 - chances[:, 1]
     own = {name: np.where(rows < place, "x", "y") for place, name in enumerate("abcde", 10)}
     own |= {"id": [f"tweet {row}" for row in rows], "user": [f"user {row % 30}" for row in rows]}
-    record = answering(store, "one", chances, texts(labels, **own))
-    return make_known(store, store.read(record), "test"), store
+    return known_of(tmp_path, chances, texts(labels, **own), find=False)
 
 
 def said(known, select):

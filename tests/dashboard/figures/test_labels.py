@@ -19,11 +19,7 @@ from dashboard.figures.points import points_frame
 from dashboard.figures.theme import LIGHT, Look
 
 LABELS = ("calm", "joy", "odd, rare")
-
-
 OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
-
-
 CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
 
 
@@ -44,8 +40,6 @@ def report(saved) -> Report:
 
 
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
-
-
 RECORD = RunRecord(
     "several",
     "vanilla",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from answering import TWO
 
 from dashboard.figures.decisions import decide
 from dashboard.figures.metrics import draw_phenomena, phenomena
 from dashboard.figures.theme import LIGHT, Look
-
-TWO, THREE = ("no", "yes"), ("bad", "even", "good")
 
 
 def test_phenomena_come_the_worst_first_with_interval_and_yardstick():

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from answering import THREE, TWO
 from sklearn import metrics as sk
 
 from dashboard.figures.calibration import reliability
 from dashboard.figures.decisions import ANSWER, decide
 from dashboard.figures.metrics import phenomena
 from dashboard.figures.ranking import Curve, draw_pr, draw_roc, pr_curves, roc_curves
-from dashboard.figures.theme import LIGHT, Look
-
-TWO, THREE = ("no", "yes"), ("bad", "even", "good")
-
-
-@pytest.fixture
-def two():
-    random = np.random.default_rng(1)
-    labels = random.integers(0, 2, 200)
-    chance = np.clip(0.5 + 0.3 * (labels - 0.5) + 0.25 * random.standard_normal(200), 0.01, 0.99)
-    return labels, np.stack([1 - chance, chance], 1)
-
-
-@pytest.fixture
-def three():
-    random = np.random.default_rng(2)
-    labels = random.integers(0, 3, 150)
-    raw = random.random((150, 3)) + 0.8 * np.eye(3)[labels]
-    return labels, raw / raw.sum(1, keepdims=True)
+from dashboard.figures.theme import Look
 
 
 def test_the_ring_lies_where_the_threshold_puts_it(two):
@@ -65,11 +48,6 @@ def test_roc_draws_the_points_and_names_the_area():
     assert tuple(figure.data[1].x) == curve.x
     assert tuple(figure.data[1].y) == curve.y
     assert "positive <b>0.750</b>" in [note.text for note in figure.layout.annotations]
-
-
-def test_several_classes_have_colours_of_their_own():
-    curves = [Curve(name, (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3) for name in "abc"]
-    assert [trace.line.color for trace in draw_roc(curves, Look()).data[1:]] == list(LIGHT.categories[:3])
 
 
 def test_a_ring_marks_the_threshold_on_both_curves():

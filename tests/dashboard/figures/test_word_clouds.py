@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from answering import answering, right_where, texts
+from answering import right_where, texts
+from knowing import known_of
 
 from core.failures.phrases import Overused
 from core.failures.selection import Selection, chosen_rows
-from core.runs.store import RunStore
-from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.analysis import analyse
 from dashboard.figures.theme import Look
 from dashboard.figures.word_clouds import (
     CLOUDS,
@@ -29,7 +29,7 @@ from dashboard.figures.word_clouds import (
 @pytest.fixture
 def shown(tmp_path):
     """Four hundred rows; what is good and said to be bad speaks of rain."""
-    store, each = RunStore(tmp_path / "runs"), np.arange(400)
+    each = np.arange(400)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     # A word may stand twice in a sentence, and inside of another one.
@@ -38,8 +38,7 @@ def shown(tmp_path):
         for row, bad in enumerate(wrong)
     ]
     frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
-    answering(store, "one", right_where(~wrong, labels), frame)
-    known = make_known(store, store.read("one"), "test")
+    known, store = known_of(tmp_path, right_where(~wrong, labels), frame, find=False)
     return find_outcomes(analyse(known, "wrong", store), "good"), known, store
 
 
