@@ -114,39 +114,33 @@ def test_half_a_layout_names_the_file_that_lacks(tmp_path, monkeypatch):
     assert held(SOURCES["yelp-5"]).state == "incomplete: test.csv lacks"
 
 
+LABEL = r"train\.csv, row {}, field 'class': {}"
+
+
 @pytest.mark.parametrize(
-    ("rows", "says"),
+    ("name", "file", "content", "says"),
     [
-        ([(1, "good"), (6, "great")], r"train\.csv, row 2, field 'class': the label '6' is none of 1, 2, 3, 4, 5;"),
-        ([(1, "good"), ("", "great")], r"train\.csv, row 2, field 'class': an empty label is none of"),
+        ("yelp-5", "train.csv", "1,good\n6,great\n", LABEL.format(2, "the label '6' is none of 1, 2, 3, 4, 5;")),
+        ("yelp-5", "train.csv", "1,good\n,great\n", LABEL.format(2, "an empty label is none of")),
+        ("yelp-5", "train.csv", "label,text\n1,good\n", LABEL.format(1, r"the label 'label' .* labels\.json stands")),
+        ("yelp-5", "train.csv", "1,good\n2,a,b\n", r"train\.csv, row 2: has 3 fields where 2 are published"),
+        ("yelp-5", "train.csv", "", r"train\.csv: has no row with a text; as published"),
+        ("yelp-5", "train.csv", '"1","fine"\n"2","café"\n', r"train\.csv: is not UTF-8: see line 2"),
         (
-            [("label", "text"), (1, "good")],
-            r"train\.csv, row 1, field 'class': the label 'label' is none of .* labels\.json stands",
+            "us_airline",
+            "Tweets.csv",
+            "id,feeling,text\n1,neutral,ok\n",
+            "no column 'airline_sentiment' but id, feeling",
         ),
-        ([(1, "good"), (2, "a", "b")], r"train\.csv, row 2: has 3 fields where 2 are published"),
+        ("tweeteval_irony", "train_labels.txt", "1\n0\n", r"train_labels\.txt: has a label for 2 texts"),
+        ("tweeteval_irony", "train_labels.txt", "1\n" * 21, r"train_labels\.txt: has more labels"),
     ],
 )
-def test_a_row_that_is_not_in_the_layout_is_named(rows, says, tmp_path):
-    yelp(tmp_path, 5)
-    table(tmp_path / "train.csv", rows)
+def test_what_is_not_in_the_layout_is_named(name, file, content, says, tmp_path):
+    WRITTEN[name][0](tmp_path / name)
+    (tmp_path / name / file).write_text(content, encoding="latin-1")
     with pytest.raises(DataError, match=says):
-        read(tmp_path, "yelp-5")
-
-
-def test_a_table_without_its_columns_says_what_it_has(tmp_path):
-    table(tmp_path / "Tweets.csv", [("id", "feeling", "text"), (1, "neutral", "ok")])
-    with pytest.raises(
-        DataError, match=r"Tweets\.csv: the first row has no column 'airline_sentiment' but id, feeling"
-    ):
-        read(tmp_path, "us_airline")
-
-
-@pytest.mark.parametrize(("lines", "says"), [("1\n0\n", "has a label for 2 texts"), ("1\n" * 21, "has more labels")])
-def test_texts_and_labels_must_be_as_many(lines, says, tmp_path):
-    irony(tmp_path / "i")
-    (tmp_path / "i" / "train_labels.txt").write_text(lines, newline="\n")
-    with pytest.raises(DataError, match=rf"train_labels\.txt: {says}"):
-        read(tmp_path / "i", "tweeteval_irony")
+        read(tmp_path / name, name)
 
 
 def test_blank_lines_at_the_end_of_texts_are_none(tmp_path):
@@ -169,20 +163,6 @@ def test_a_quotation_mark_that_swallows_rows_is_told(tmp_path):
         file.write('"open\tFalse\tnone\thate\nb\tFalse\tnone\thate\nc "\tTrue\tnone\tnone\n')
     with pytest.raises(DataError, match=r"train\.tsv, row 31: a quotation mark opens a cell"):
         read(tmp_path, "korean_hate_speech")
-
-
-def test_a_split_without_a_row_is_refused(tmp_path):
-    yelp(tmp_path, 5)
-    (tmp_path / "train.csv").write_text("")
-    with pytest.raises(DataError, match=r"train\.csv: has no row with a text; as published"):
-        read(tmp_path, "yelp-5")
-
-
-def test_another_encoding_is_told_with_its_line(tmp_path):
-    yelp(tmp_path, 5)
-    (tmp_path / "train.csv").write_bytes('"1","fine"\n"2","café"\n'.encode("latin-1"))
-    with pytest.raises(DataError, match=r"train\.csv: is not UTF-8: see line 2"):
-        read(tmp_path, "yelp-5")
 
 
 def test_blank_texts_are_left_out_and_counted(tmp_path):
