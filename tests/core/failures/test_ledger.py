@@ -18,7 +18,7 @@ from core.failures.codes import Codes
 from core.failures.draws import draw, draws
 from core.failures.ledger import FILE, Ledger
 
-WRITERS, EACH = 30, 2
+WRITERS, PROCESSES, EACH = 30, 8, 2
 
 
 def test_reading_makes_no_file(tmp_path):
@@ -45,7 +45,7 @@ def test_thirty_writers_lose_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_thirty_processes_lose_nothing_from_the_first_write_on(tmp_path):
+def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
     code = (
         "import sys; from pathlib import Path; from core.failures.codes import Codes\n"
         "codes = Codes(Path(sys.argv[1]), 'reviews')\n"
@@ -53,11 +53,11 @@ def test_thirty_processes_lose_nothing_from_the_first_write_on(tmp_path):
     )
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)], cwd=Path(__file__).parents[3])
-        for number in range(WRITERS)
+        for number in range(PROCESSES)
     ]
-    assert [each.wait(300) for each in started] == [0] * WRITERS
+    assert [each.wait(300) for each in started] == [0] * PROCESSES
     notes = Codes(tmp_path, "reviews").coded().notes
-    assert set(notes) == {f"{number}-{row}" for number in range(WRITERS) for row in range(EACH)}
+    assert set(notes) == {f"{number}-{row}" for number in range(PROCESSES) for row in range(EACH)}
 
 
 def test_a_change_that_fails_leaves_nothing(tmp_path):
