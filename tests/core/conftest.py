@@ -1,11 +1,20 @@
-"""How often a study draws."""
+"""A store of runs, and how often a study draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from studies import FEW
+
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    """Runs of this test alone."""
+    return RunStore(tmp_path / "runs")
 
 
 @pytest.fixture

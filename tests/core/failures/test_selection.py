@@ -15,12 +15,6 @@ from core.failures.chosen import Group, keep, recall
 from core.failures.selection import Selection, chosen_rows, fixes_outcome, in_words, parse, select
 from core.failures.table import read_table
 from core.failures.tags import Tagged
-from core.runs.store import RunStore
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RunStore(tmp_path / "runs")
 
 
 @pytest.fixture

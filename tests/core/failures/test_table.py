@@ -9,12 +9,6 @@ from answering import answering, texts
 
 from core.exceptions import InputError
 from core.failures.table import keys, read_table
-from core.runs.store import RunStore
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RunStore(tmp_path / "runs")
 
 
 def test_every_number_of_a_row_is_that_of_its_probabilities(store):

@@ -17,14 +17,8 @@ from core.failures.kept import kept
 from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
 from core.runs.record import EVALUATION, PREDICTIONS
-from core.runs.store import RunStore
 
 TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
-
-
-@pytest.fixture
-def store(tmp_path):
-    return RunStore(tmp_path / "runs")
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,6 @@ from core.runs.worker import execute
 
 
 @pytest.fixture
-def store(tmp_path):
-    return RunStore(tmp_path / "runs")
-
-
-@pytest.fixture
 def config():
     return compose("ndt-01-n2")
 
