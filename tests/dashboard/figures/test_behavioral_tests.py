@@ -161,7 +161,6 @@ def test_what_is_passed_leaves_an_empty_table(asked_few):
 
 
 def test_the_test_is_named_only_where_there_are_several(asked_few):
-    look = Look(dark=False, projector=False)
-    shown = FAILING.draw(failing(asked_few, "capability words", "one"), look).rows
+    shown = FAILING.draw(failing(asked_few, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), look).rows
+    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), LOOK).rows

@@ -187,17 +187,6 @@ def test_a_pair_that_there_is_not_is_refused(source):
         MATRIX.shape(source(pair="A-Z"))
 
 
-@pytest.mark.slow
-def test_runs_against_others_are_exported_with_their_numbers(store, tmp_path):
-    names = ["compare-models", "compare-pairs", "compare-matrix", "compare-where", "compare-roc"]
-    made = api.figures("good", tmp_path, against=["poor", "fair"], only=names, csv=True, store=store)
-    assert {"compare-pairs.csv", "compare-where.csv", "compare-models.html"} <= {
-        each["file"].rpartition("/")[2] for each in made["files"]
-    }
-    header, first, *_ = (tmp_path / "compare-pairs.csv").read_text(encoding="utf-8-sig").splitlines()
-    assert {"first", "second", "p_holm", "verdict"} <= set(header.split(",")) and first.startswith("good,poor")
-
-
 def test_a_map_needs_a_sentence(source):
     with pytest.raises(NotAvailable, match="a sentence is needed"):
         MAPS.shape(source(who="A"))

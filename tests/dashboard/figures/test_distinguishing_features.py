@@ -61,11 +61,6 @@ def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_select
         assert row.cells["selected"] == str(len(after.places)) and each.rest == (has & ~before.rows).sum()
 
 
-def test_nothing_and_everything_have_no_words(known):
-    assert not overused(analyse(known[0], "all", known[1])).found
-    assert not words_table(overused(analyse(known[0], "word=no such", known[1]))).marks.rows
-
-
 @pytest.fixture
 def tagged(tmp_path):
     """Four hundred rows; those of the web are wrong more often."""
@@ -91,8 +86,3 @@ def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
 def test_what_the_selection_was_made_by_says_nothing_of_it(tagged):
     names = {row["name"] for row in marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
-
-
-@pytest.mark.slow
-def test_everything_has_no_marks(tagged):
-    assert not columns_table(marked(analyse(tagged[0], "all", tagged[1]))).marks.rows

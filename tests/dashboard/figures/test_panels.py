@@ -1,4 +1,4 @@
-"""None"""
+"""Panels that are drawn in one go: those of Plotly, cells that are picked, titles, what is refused."""
 
 from __future__ import annotations
 
