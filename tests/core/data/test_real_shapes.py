@@ -160,18 +160,19 @@ def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
     assert file.rows["text"][3] == "A lovely ( soup3 )" and file.rows["label"][3] == "3"
 
 
-@pytest.mark.parametrize("first", ["good", ["good"]])
-def test_labels_of_which_some_are_lists_are_all_read_as_lists(tmp_path, first):
-    given = [first, ["good", "bad"], "bad"]
-    rows = [{"text": text, "label": given[n % 3]} for n, text in enumerate(texts(30))]
+@pytest.mark.parametrize(
+    ("labels", "task", "classes"),
+    [
+        (["good", ["good", "bad"], "bad"], "multi", {"bad": 20, "good": 20}),
+        ([["good"], ["good", "bad"], "bad"], "multi", {"bad": 20, "good": 20}),
+        ([[{"name": "good"}], [{"name": "bad"}]], "single", {"bad": 15, "good": 15}),
+    ],
+    ids=["some are lists", "most are lists", "objects in lists"],
+)
+def test_labels_in_lists_are_read_one_by_one_and_objects_by_their_name(tmp_path, labels, task, classes):
+    rows = [{"text": text, "label": labels[n % len(labels)]} for n, text in enumerate(texts(30))]
     report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
-    assert (report.task, report.classes) == ("multi", {"bad": 20, "good": 20})
-
-
-def test_objects_in_lists_of_labels_are_read_by_their_name(tmp_path):
-    rows = [{"text": text, "label": [{"name": ("good", "bad")[n % 2]}]} for n, text in enumerate(texts(30))]
-    report = inspect_file(write(tmp_path / "a.json", json.dumps(rows)))
-    assert (report.task, report.classes) == ("single", {"bad": 15, "good": 15})
+    assert (report.task, report.classes) == (task, classes)
 
 
 @pytest.mark.parametrize("mark", [",", "\t"])
