@@ -166,12 +166,6 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
     assert long.words == 12, "words that are cut off have 0 by both methods, which is no agreement"
 
 
-def test_integrated_gradients_of_words_add_up_with_the_error_that_is_told():
-    found = explain(encoder(), TEXT, "integrated")
-    whole = found.log_odds - found.completeness.at_reference
-    assert pushes(found).sum() == pytest.approx(whole + found.completeness.error, abs=1e-5)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ["", " \n", "good", "\u200b"])
@@ -231,7 +225,7 @@ def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", STARTERS)
+@pytest.mark.parametrize("run", STARTERS[1:3])
 def test_eight_threads_at_once_get_what_one_gets(run):
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
     loaded = load_run(RunStore(TRAINED), run)

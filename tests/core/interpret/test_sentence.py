@@ -11,12 +11,11 @@ import pytest
 import torch
 from small_models import make, small
 
-from core.exceptions import InputError
 from core.interpret.sentence import CLASS_TOKEN, inside, inspect_text
 from core.interpret.unknown import mostly_unknown, unknown_note
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
-from core.models.trace import Batch, Intervention
+from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from dashboard.inside import page
@@ -91,17 +90,6 @@ def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
 def test_a_class_token_stands_first_in_tokens_and_maps():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
-
-
-def test_an_intervention_changes_this_answer_only():
-    m = model()
-    before = inspect_text(m, TOKENIZER, CLASSES, "not bad")
-    changed = inspect_text(m, TOKENIZER, CLASSES, "not bad", intervene=Intervention(lambdas=((0, 1, 2.0),)))
-    assert (changed.layers[0].coefficients[1] == 2).all()
-    assert changed.probabilities != before.probabilities
-    assert inspect_text(m, TOKENIZER, CLASSES, "not bad").probabilities == before.probabilities
-    with pytest.raises(InputError, match="layer 5"):
-        inspect_text(m, TOKENIZER, CLASSES, "x", intervene=Intervention(heads_off=frozenset({(5, 0)})))
 
 
 def test_a_model_without_attention_has_no_layers():
