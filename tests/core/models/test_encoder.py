@@ -86,14 +86,6 @@ def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
         assert (layer.combined[~some] == 0).all()
 
 
-@EVERY
-def test_padded_keys_weigh_exactly_zero_in_every_component(config, batch):
-    trace = make(config)(batch, trace=True).trace
-    for layer in trace.layers:
-        padded = ~trace.keep[:, None, None, None].expand_as(layer.maps)
-        assert (layer.maps[padded] == 0).all()
-
-
 @pytest.mark.slow
 @EVERY
 def test_logits_do_not_depend_on_the_rest_of_the_batch_or_on_more_padding(config, batch):
