@@ -1,6 +1,7 @@
 import gzip
 import json
 import pickle
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -289,8 +290,6 @@ def test_missing_files_and_folders_are_refused(tmp_path):
 def test_home_is_understood(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     table(tmp_path / "a.csv")
-    from pathlib import Path
-
     assert inspect_file(Path("~/a.csv")).rows == 40
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from answering import answering
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -20,8 +21,6 @@ KNOWN = ["the film was good", "The film was bad", "a dull book", "nothing of it"
 @pytest.fixture
 def near(tmp_path, monkeypatch):
     """Of three rows, five training texts and vectors that are given."""
-    import pandas as pd
-
     store = RunStore(tmp_path / "runs")
     rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
     answering(store, "one", np.full((3, 2), 0.5), rows)
@@ -63,8 +62,6 @@ def test_the_same_text_in_training_is_counted_by_its_labels(near):
 
 
 def test_without_the_data_it_says_why(tmp_path):
-    import pandas as pd
-
     store = RunStore(tmp_path / "runs")
     answering(store, "one", [[0.4, 0.6]], pd.DataFrame({"text": ["one"], "label": [0]}), data__name="/no/such.csv")
     table = read_table(store, "one")

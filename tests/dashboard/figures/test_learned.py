@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from token_readings import read
 
+from core.config import compose
+from core.runs.record import RunRecord
 from core.training.history import History
 from dashboard.figures import learned, tokens
 from dashboard.figures.curves import number_lines
@@ -34,9 +36,6 @@ def test_the_course_of_numbers_has_a_line_for_each_layer():
 
 
 def test_a_record_tells_its_numbers_and_what_its_lexicon_does_not_know():
-    from core.config import compose
-    from core.runs.record import RunRecord
-
     results = {
         "scalars": {"tau": [1.5, 0.25]},
         "gates": [[0.9, 0.05]],
