@@ -256,8 +256,8 @@ def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make)
     assert learning == {name for name in rates if name.startswith(("layers.1.", "head."))}
 
 
-@pytest.mark.parametrize("known", ["bert"], indirect=True)  # whose formula it is
-def test_its_size_is_that_of_the_formula_but_for_places_and_types(known, make):
+@pytest.mark.parametrize("known", ["bert"], indirect=True)
+def test_the_size_of_a_bert_is_that_of_the_formula_but_for_places_and_types(known, make):
     found, tokenizer = known
     config = compose("pretrained", {"model.backbone": "x", **found.settings}).model
     fewer = (USUAL_PLACES - PLACES) * config.width
