@@ -115,7 +115,9 @@ def test_a_name_that_is_taken_by_another_plan_is_told(page, planned):
 
 
 @pytest.mark.slow
-def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
+def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick_and_it_goes_on_with_a_driver(page, planned, monkeypatch):
+    driven = []
+    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
     app = page(sweep="study")
     shown = words(app)
     assert "3 of 4 runs are done" in shown and "3 done, 1 failed" in shown and "Example" not in shown
@@ -123,7 +125,10 @@ def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
     table = app.dataframe[0].value
     assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]
     assert (table["TF-IDF"] != "").all()
-    assert "Resume" in [button.label for button in app.button]
+    button = app.button(key="sweep-go-on")
+    assert button.label == "Resume"
+    button.click().run()
+    assert driven == ["study"]
 
 
 @pytest.mark.slow
@@ -139,14 +144,6 @@ def test_a_sweep_that_is_not_here_or_damaged_is_told(page, planned, store):
     assert "There is no sweep “gone” here" in words(page(sweep="gone"))
     sweep.path(store, "study").write_text("{")
     assert "Sweep “study” is damaged" in words(page(sweep="study"))
-
-
-@pytest.mark.slow
-def test_going_on_starts_a_driver(page, planned, monkeypatch):
-    driven = []
-    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
-    page(sweep="study").button(key="sweep-go-on").click().run()
-    assert driven == ["study"]
 
 
 @pytest.mark.slow
