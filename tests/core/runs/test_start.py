@@ -1,5 +1,7 @@
 """A training that starts from a finished run, from the settings to the record."""
 
+import shutil
+
 import pytest
 
 from core.api.training import started
@@ -11,12 +13,17 @@ from core.runs.start import with_start
 from core.runs.worker import execute
 
 
+@pytest.fixture(scope="module")
+def trained(trained_on_reviews):
+    """The folder of a finished run of plain attention; read only."""
+    return trained_on_reviews("vanilla-swiglu", "first", **{"training.epochs": 1})
+
+
 @pytest.fixture
-def first(store, tiny):
-    """A finished run of plain attention."""
-    run = store.create(tiny("vanilla-swiglu", **{"training.epochs": 1}), "vanilla-swiglu", "first").run
-    execute(store, run)
-    return run
+def first(store, trained):
+    """Its name, in the store of this test."""
+    shutil.copytree(trained, store.folder / trained.name)
+    return trained.name
 
 
 def begun(store, tiny, preset, start, **settings):
