@@ -1,4 +1,4 @@
-"""Runs on texts with several labels, from a made-up file to files, records, verbs and the map."""
+"""Runs on texts with several labels, from a made-up file to files, records, verbs, what they print, and the map."""
 
 import json
 
@@ -9,12 +9,14 @@ from several import LABELS, indicator_file, several_labels_file
 from sklearn import metrics as sk
 
 from core import api
+from core.api import printing
 from core.api.objects import Run
 from core.config import compose
 from core.data.load import load
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.metrics import thresholded
 from core.runs.record import RECORD
+from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
 from core.runs.worker import execute
 from core.training.history import read_history
@@ -41,13 +43,24 @@ def file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(file, tmp_path_factory):
     """A store with one finished run, `several`."""
-    from core.runs.store import RunStore
-
     store = RunStore(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
         api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
     return store
+
+
+@pytest.fixture
+def say(trained, monkeypatch, capsys):
+    """say(command, *given, **named) → the lines that a terminal shows of a verb."""
+
+    def show(command, *given, **named):
+        monkeypatch.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
+        verb, write = api.load(command)
+        write(verb(*given, **named, store=trained))
+        return capsys.readouterr().out.splitlines()
+
+    return show
 
 
 @pytest.fixture
@@ -189,8 +202,6 @@ def test_what_means_nothing_for_several_labels_is_refused_before_training(settin
 
 
 def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_path):
-    from core.runs.store import RunStore
-
     content = json.loads((trained.path("several") / RECORD).read_text())
     del content["task"], content["results"]["tuned"]
     (tmp_path / "old").mkdir()
@@ -217,3 +228,35 @@ def test_a_run_and_a_sentence_show_several_labels(trained):
     assert said.prediction == api.inspect("several", "word1 warm late word2", store=trained)["prediction"]
     own = said.prediction["labels_tuned"]
     assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)
+
+
+def test_a_training_ends_with_macro_f1_its_interval_and_what_tuning_changes(trained):
+    row, *_ = api.scores(api.summary(trained.read("several")))
+    assert " | ".join(row) == (
+        "split | F1 macro, tuned | 95 % | TF-IDF, tuned | at 0.5 | TF-IDF at 0.5 | F1 micro at 0.5 | AUPR"
+    )
+
+
+def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability(say, file):
+    lines = say("evaluate", "several")
+    assert [line.split()[0] for line in lines if line.split()[0] in LABELS] == list(LABELS)
+    assert any(line.startswith("hamming_loss") for line in lines)
+    assert next(line for line in lines if line.startswith("metric")).split() == ["metric", "at", "0.5", "tuned"]
+    assert "late 0." in "\n".join(say("predict", "several", ["word1 late warm"]))
+    assert "none of them" in "\n".join(say("predict", "several", ["word1 word2"]))
+    first = say("inspect", "several", "word1 late warm")[0]
+    assert first.startswith("late 0.") and ", warm 0." in first
+    lines = say("runs list")
+    assert "test F1 macro" in lines[0]
+    assert ["several", "ndt-01-n2", file.name, "done"] in [line.split()[:4] for line in lines]
+    assert "in 3 columns of 0 and 1" in "\n".join(say("data check", str(file)))
+
+
+def test_a_terminal_shows_how_one_label_goes_or_comes_and_follows_it(say):
+    shown = say("flip", "several", "word1 late warm", target="late")
+    assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
+    assert shown[2].startswith("warm 0.")
+    assert shown[3].startswith("proven: ")
+    shown = say("distance", "several", "word1 [not] {} late", target="late", insert="so")
+    assert "P(late) by words between, then without the negation" in shown
+    assert [line.split()[0] for line in shown[-2:]] == ["0", "1"]
