@@ -151,16 +151,6 @@ def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model,
     trained.remove("not")
 
 
-@pytest.mark.slow
-def test_portions_learn_what_the_whole_batch_does(file, tmp_path):
-    settings = {**SETTINGS, "training.epochs": 1, "model.dropout": 0.0}
-    store, losses = RunStore(tmp_path), []
-    for portions in (1, 3):
-        api.train(str(file), "vanilla", {**settings, "training.portions": portions}, store=store, name=f"in-{portions}")
-        losses.append(api.runs_history(f"in-{portions}", store=store)["loss"].dropna().tolist())
-    assert losses[0] == pytest.approx(losses[1], abs=1e-3)
-
-
 def test_a_run_travels(trained, tmp_path):
     archive = tmp_path / "names.zip"
     export_file(trained, "names", archive)
