@@ -18,7 +18,6 @@ from core.runs.record import RECORD
 from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
 from core.runs.worker import execute
-from core.training.history import read_history
 
 pytestmark = pytest.mark.slow
 
@@ -81,14 +80,6 @@ def test_the_record_knows_the_task_and_what_was_tuned(trained):
     assert results["inference"]["milliseconds"] > 0
 
 
-def test_the_best_epoch_is_that_of_the_macro_f1(trained):
-    epochs = read_history(trained.path("several") / "history.jsonl").kind("epoch")
-    best = trained.read("several").results["best_epoch"]
-    scores = [row["validation"]["f1_macro"] for row in epochs]
-    assert scores[best] == max(scores) and scores.index(max(scores)) == best
-    assert scores[best] == trained.read("several").results["metrics"]["validation"]["f1_macro"]
-
-
 def test_predictions_have_a_column_for_each_label(trained, table):
     columns = ["row", "text", "label", "predicted", *(f"label:{name}" for name in LABELS)]
     assert list(table.columns) == [*columns, *(f"probability:{name}" for name in LABELS)]
@@ -111,12 +102,6 @@ def test_the_figures_of_a_split_are_those_of_each_label(trained, table):
     assert sum(map(sum, figures["confusion"]["loud"])) == figures["n"] == len(table)
     assert figures["tuned"]["per_class"].keys() == figures["tuned"]["confusion"].keys() == set(LABELS)
     assert "calibration" not in figures
-
-
-def test_the_loss_of_the_history_is_that_of_each_decision(trained):
-    results, epochs = trained.read("several").results, read_history(trained.path("several") / "history.jsonl")
-    best = epochs.kind("epoch")[results["best_epoch"]]
-    assert best["validation"]["loss"] == pytest.approx(results["metrics"]["validation"]["loss"], abs=1e-6)
 
 
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
@@ -154,17 +139,6 @@ def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
     assert "<h1>late, warm</h1>" in (tmp_path / "a.html").read_text()
     api.inspect("several", "word1 word2", html=tmp_path / "b.html", store=trained)
     assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
-
-
-def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    single = tmp_path / "single.csv"
-    single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
-    api.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
-    with pytest.raises(InputError, match=r"'warm' \(80 rows\) is no class of run 'single'"):
-        api.evaluate("single", data=str(file), store=trained)
-    with pytest.raises(InputError, match=r"several labels or none \(row \d+: \d\); run 'single' gives each text one"):
-        api.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
 
 
 def test_the_map_has_places_but_no_silhouette(trained):
