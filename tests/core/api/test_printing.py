@@ -58,13 +58,6 @@ def test_nothing_steers_the_terminal(capsys):
     assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("port", ["0", "-1", "99999999", "1e400"])
-def test_a_port_that_no_server_can_have_is_refused(run, capsys, port):
-    assert run("dashboard", "--port", port, "--no-browser") == 2
-    assert "--port" in capsys.readouterr().err
-
-
 @pytest.fixture
 def narrow(monkeypatch):
     """narrow(width, row) → the lines of a table of one row on a terminal of so many columns."""
