@@ -48,7 +48,8 @@ MOST = 24
 """Letters of a column."""
 PASSING = re.compile(
     r"seconds|second|memory|bytes|speed|date|created|started|finished|updated|changed|version|device|threads|machine"
-    r"|when|^at$|_at$|hash|commit|fingerprint|file$|files|path|folder|identity|key_of|host|pid"
+    r"|when|^at$|_at$|^time$|hash|commit|fingerprint|file$|files|path|folder|identity|key_of|host|pid|hub_cache"
+    r"|^inference$|^efficiency$"
 )
 """Keys whose values differ between machines, days or releases."""
 

@@ -116,8 +116,6 @@ def look(runs: Path) -> None:
     """What the pages read of every run that is listed; a sound one stays readable whatever lies beside it."""
     from dashboard.data import data
 
-    pass
-
     os.environ["SENTISCOPE_RUNS"] = str(runs)
     store = RunStore(runs)
     records = store.list()
@@ -130,9 +128,11 @@ def look(runs: Path) -> None:
         estimate(record.config, records)
         size(record.config, records)
         results.headline(record)
-        for read in (data.curves, data.learned_numbers, data.lambda_heads, data.embedded_splits):
+        for read in (data.curves, data.learned_numbers, data.lambda_heads):
             with contextlib.suppress(SentiscopeError):
-                read(record.run if read is data.embedded_splits else record)  # type: ignore[arg-type]
+                read(record)
+        with contextlib.suppress(SentiscopeError):
+            data.embedded_splits(record.run)
         for split in data.evaluated_splits(record.run):
             results.metric_table(record, split)
             results.yardstick_phenomena(record, split)

@@ -256,10 +256,9 @@ def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make)
     assert learning == {name for name in rates if name.startswith(("layers.1.", "head."))}
 
 
-def test_its_size_is_that_of_the_formula_but_for_places_and_types(known, make):
+@pytest.mark.parametrize("known", ["bert"], indirect=True)
+def test_the_size_of_a_bert_is_that_of_the_formula_but_for_places_and_types(known, make):
     found, tokenizer = known
-    if found.kind != "bert":
-        pytest.skip("the formula is that of BERT")
     config = compose("pretrained", {"model.backbone": "x", **found.settings}).model
     fewer = (USUAL_PLACES - PLACES) * config.width
     built = sum(each.numel() for each in make().parameters())

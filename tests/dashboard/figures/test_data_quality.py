@@ -14,6 +14,7 @@ from core.exceptions import NotAvailable
 from core.failures.doubted import LabelErrors
 from core.failures.shifted import DatasetShift
 from core.runs.store import RunStore
+from dashboard.data import data
 from dashboard.figures.data_quality import (
     DOUBTED,
     SHIFT,
@@ -132,10 +133,10 @@ def test_words_of_the_split_stand_before_those_of_training():
 @pytest.mark.slow
 def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
-    monkeypatch.setattr("dashboard.screens.errors.PATIENCE", 60.0)
+    store = RunStore(runs)
+    assert data.find_tags(store.read("finished"), "test", 60.0)
     shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
     assert [each for each in shown.button if each.key == "look-for-shift"]
-    store = RunStore(runs)
     here = DatasetShift.of(store, store.read("finished"), "test").path("json")
     here.parent.mkdir(parents=True, exist_ok=True)
     here.write_text(json.dumps(SHIFT_FOUND))
