@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
 from tiny_backbones import SIZES, backbone, changed, word_pieces
+from waiting import cancel_at
 
 from core import api
 from core.config import compose
@@ -22,7 +23,7 @@ from core.runs.bodies import body_of, published
 from core.runs.borrowed import BACKBONE, Borrowed, begun
 from core.runs.load import load_run
 from core.runs.memory import check_fits, check_time, needed
-from core.runs.record import CANCEL, CHECKPOINT, WEIGHTS
+from core.runs.record import CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, members
 from core.runs.worker import execute
 from core.text.pretrained import PretrainedTokenizer
@@ -458,12 +459,7 @@ def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
     own = {"model.backbone": str(backbone(tmp_path / family, family))}
     whole, cut = (begin(name, **{**with_backbone("pretrained", own), **settings}) for name in ("whole", "cut"))
     execute(store, whole)
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 8:
-            (store.path(cut) / CANCEL).touch()
-
-    assert execute(store, cut, on_event=cancel).status == "cancelled"
+    assert execute(store, cut, on_event=cancel_at(store, cut, 8)).status == "cancelled"
     assert execute(store, cut).status == "done"
     first, second = ((store.path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
     assert first == second

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from waiting import cancel_at
 
 from core.data.load import load
 from core.data.sources import suited
@@ -215,12 +216,7 @@ def test_a_training_goes_on_without_the_file_of_its_lexicon(store, tiny, tmp_pat
     words.write_text("word,polarity\ngood,1\nbad,-1\n")
     settings = {"text.lexicon": str(words), "model.attention.lexical": "add"}
     run = store.create(tiny("vanilla", **settings), "vanilla").run
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 9:
-            (store.path(run) / CANCEL).touch()
-
-    assert execute(store, run, on_event=cancel).status == "cancelled"
+    assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
     words.unlink()
     assert execute(store, run).status == "done"
 
@@ -237,12 +233,7 @@ def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny):
 @pytest.mark.slow
 def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 17:
-            (store.path(run) / CANCEL).touch()
-
-    execute(store, run, on_event=cancel)
+    execute(store, run, on_event=cancel_at(store, run, 17))
     history = store.path(run) / HISTORY
     history.write_bytes(history.read_bytes()[:-30] + b"\n\xff\x00 junk\n{")
     assert execute(store, run).status == "done"
@@ -350,12 +341,7 @@ def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(s
     assert record.progress["step"] == 36, "steps of the labels"
     ended = [row["epoch"] for row in read_history(store.path(whole) / MASKED).kind("epoch")]
     assert ended == [0, 1]
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 17:
-            (store.path(cut) / CANCEL).touch()
-
-    stopped = execute(store, cut, on_event=cancel)
+    stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
     assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
     assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
     assert execute(store, cut).status == "done"

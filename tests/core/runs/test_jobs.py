@@ -8,6 +8,7 @@ import types
 
 import psutil
 import pytest
+from waiting import until
 
 from core.exceptions import InputError, RunNotFound, StorageError
 from core.runs import jobs, queue
@@ -39,13 +40,6 @@ def sleeping(monkeypatch):
 def end(process):
     process.kill()
     process.wait()
-
-
-def until(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_command_resumes_the_run_with_this_python(store):

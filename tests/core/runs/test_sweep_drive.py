@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from waiting import until
 
 from core.exceptions import InputError
 from core.runs import jobs, queue, sweep, sweep_drive
@@ -57,13 +58,6 @@ def plan(store, **changes):
 
 def states(store, saved):
     return [sweep.state(record) for record in sweep.recorded(store, members(saved))]
-
-
-def until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager
