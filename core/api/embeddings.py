@@ -160,9 +160,10 @@ def neighbours(
             raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
         return _find_common(store, table, listed(where), most, on_progress)
     config = ProjectionConfig("pca", space="" if space == HEAD else space)
+    files = MapFiles.of(store, run, table.split, config)  # refuses a space that there is not
     if config.space:
         LayerFiles.of(store, run, table.split).known(on_progress)
-    there = MapFiles.of(store, run, table.split, config).space(table.classes)
+    there = files.space(table.classes)
     own = None
     if key:
         own = place_of(table, key)

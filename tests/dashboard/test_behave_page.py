@@ -44,13 +44,9 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
 def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
     assert "Failing: capitals" in words(app) and "baseline passes all of it." in words(app)
+    assert "It cannot be told apart from finished." in words(app)
     assert app.multiselect[0].value == ["finished"]
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
-
-
-@pytest.mark.slow
-def test_a_run_beside_differs_or_cannot_be_told_apart(page):
-    assert "It cannot be told apart from finished." in words(page(against="finished"))
 
 
 @pytest.mark.slow

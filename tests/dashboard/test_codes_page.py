@@ -81,20 +81,15 @@ def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marke
 
 
 @pytest.mark.slow
-def test_a_draw_becomes_the_selection(page, codes, keys):
-    app = page(select="all")
+def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, codes, runs):
+    split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
+    app = page(select=f"split={split};all")
+    n = min(75, len(drawn(app, "reader")[0]["rows"]))
     next(button for button in app.button if button.key == "codes-draw").click().run()
     (reader,) = drawn(app, "reader")
-    n = min(75, len(keys))
-    assert not app.exception and len(reader["rows"]) == n and reader["orders"][0] == ["", "as they were chosen"]
+    assert not app.exception and len(reader["rows"]) == n > 0 and reader["orders"][0] == ["", "as they were chosen"]
     assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
-    assert "ids:" in str(app.query_params[state.SELECT])
-
-
-@pytest.mark.slow
-def test_without_codes_the_page_says_how_to_begin(page, runs):
-    app = page(select="all")
-    assert drawn(app, "reader")[0]["coding"]["book"] == [] and not app.exception
+    assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
 
 
 class Session(dict):
@@ -260,21 +255,6 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
     assert "Codes cannot be read" in words(app) or any("Codes cannot be read" in str(each.proto) for each in app.main)
 
 
-@pytest.mark.slow
-def test_each_visitor_is_told_who_they_are(page, codes, keys):
-    one, two = (drawn(page(select="all"), "reader")[0]["coding"]["secret"] for _ in range(2))
-    assert re.fullmatch("[0-9a-f]{32}", one) and one == two, "of one session"
-
-
-@pytest.mark.slow
-def test_a_draw_keeps_to_the_split_that_it_was_made_on(page, codes, runs):
-    split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
-    app = page(select=f"split={split};all")
-    next(button for button in app.button if button.key == "codes-draw").click().run()
-    assert not app.exception and drawn(app, "reader")[0]["rows"]
-    assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
-
-
 def named(elements, label):
     """The one of this label."""
     return next(each for each in elements if each.label == label)
@@ -351,6 +331,7 @@ def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, 
     second = drawn(app, "reader")[0]["coding"]
     assert set(first["others"]) == set(keys[:2]) and second["others"] == {}
     assert (first["author"], second["author"]) == ("", "ann")
+    assert re.fullmatch("[0-9a-f]{32}", first["secret"]) and first["secret"] == second["secret"], "of one session"
 
 
 def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, codes, keys):

@@ -34,8 +34,8 @@ def page(app):
 
 
 @pytest.mark.slow
-def test_it_opens_with_its_finding_and_shows_every_part(page, store):
-    shown = words(page("good", "poor"))
+def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_there(page, store):
+    shown = words(page("good", "gone", "poor"))
     assert "good is better than poor." in shown
     for title in ("Accuracy", "Differences", "good against poor", "Where they differ", "ROC", "Calibration", "costs"):
         assert title in shown
@@ -53,16 +53,6 @@ def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, st
 def test_another_metric_and_column_are_options_of_the_link(page, store):
     shown = words(page("good", "poor", metric="loss", by="label"))
     assert "Lower values are better" in shown and "by label, loss" in shown
-
-
-@pytest.mark.slow
-def test_seeds_are_folded(page, store):
-    rows = texts(LABELS, kind="one")
-    for seed in (1, 2):
-        right = RANDOM.random(120) < 0.6
-        answering(store, f"poor{seed}", right_where(right, LABELS), rows, training__seed=seed)
-    shown = words(page("good", "poor", "poor1", "poor2"))
-    assert "good is better than vanilla." in shown and "1 pair" in shown
 
 
 def test_one_run_alone_is_told(page, store):
@@ -85,11 +75,6 @@ def test_without_two_finished_runs_it_says_what_it_is_for(page, tmp_path, monkey
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     app = page()
     assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
-
-
-@pytest.mark.slow
-def test_a_run_that_is_gone_is_left_out(page, store):
-    assert "good is better than poor." in words(page("good", "gone", "poor"))
 
 
 @pytest.mark.slow

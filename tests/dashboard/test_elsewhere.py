@@ -82,17 +82,6 @@ def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
 
 
 @pytest.mark.slow
-def test_more_codes_than_classes_are_not_guessed(app, runs, tmp_path, at_once):
-    path = tmp_path / "stars.csv"
-    path.write_text("text,label\n" + "".join(f"a film of number {n},{n % 3}\n" for n in range(12)))
-    app.session_state["elsewhere-data"] = str(path)
-    pages.opened(app, "performance", run="finished")
-    assert app.button(key="elsewhere-start").disabled
-    said = pages.words(app).replace("&#x27;", "'")
-    assert "Say first what '0', '1', '2' mean, or leave their rows out" in said
-
-
-@pytest.mark.slow
 def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
     app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
     pages.opened(app, "performance", run="finished")

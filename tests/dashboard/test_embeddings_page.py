@@ -46,29 +46,13 @@ def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
     assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
 
 
-def test_without_a_run_it_teaches_what_to_do(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
-    opened(app)
-    assert "Train a model" in [button.label for button in app.button]
-
-
-@pytest.mark.parametrize(
-    ("run", "told"), [("damaged", "Run “damaged” is damaged"), ("baseline", "has no embeddings to put on a map")]
-)
-def test_a_run_that_has_no_map_says_why(app, runs, run, told):
-    assert told in words(opened(app, run=run))
-
-
-def test_a_run_without_embeddings_says_so(app, runs):
-    for path in (runs / "finished").rglob("embeddings.npy"):
-        path.unlink()
-    assert "This run has no embeddings" in words(opened(app, run="finished"))
-
-
-def test_embeddings_that_cannot_be_read_are_told(app, runs):
+def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):
     (runs / "finished" / "evaluation" / "test" / "embeddings.npy").write_bytes(b"short")
     shown = words(opened(app, run="finished"))
     assert "This page cannot continue" in shown and "embeddings.npy" in shown
+    for path in (runs / "finished").rglob("embeddings.npy"):
+        path.unlink()
+    assert "This run has no embeddings" in words(app.run()) and not app.exception
 
 
 @pytest.mark.parametrize(("dimensions", "name"), [(2, "t-SNE, 2-D"), (3, "t-SNE, 3-D")])

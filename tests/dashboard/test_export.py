@@ -65,11 +65,6 @@ def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, nam
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["plotly.min.js"]
 
 
-@pytest.mark.parametrize("name", ["course", "course-value"])
-def test_the_course_of_lambda_says_where_it_hardly_moved(made, name):
-    assert "λ hardly moved: by 0.00" in (made[0] / f"{name}.html").read_text(encoding="utf-8")
-
-
 def test_what_a_person_typed_is_text_in_the_file(made):
     page = (made[0] / "grid.html").read_text()
     assert TEXT not in page and "<b>film" not in page
@@ -124,10 +119,10 @@ def test_the_figures_are_those_of_the_split(trained, tmp_path):
         assert f"{split}, n = {len(saved)}" in page
 
 
-@pytest.mark.parametrize(("theme", "tokens"), [("light", LIGHT), ("dark", DARK)])
-def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
-    api.figures("finished", tmp_path, only=["calibration"], theme=theme, store=RunStore(trained))
-    assert f"background: {tokens.paper}" in (tmp_path / "calibration.html").read_text()
+def test_the_theme_is_that_of_the_pages(made, trained, tmp_path):
+    assert f"background: {LIGHT.paper}" in (made[0] / "calibration.html").read_text()
+    api.figures("finished", tmp_path, only=["calibration"], theme="dark", store=RunStore(trained))
+    assert f"background: {DARK.paper}" in (tmp_path / "calibration.html").read_text()
 
 
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):

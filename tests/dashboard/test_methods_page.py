@@ -1,4 +1,4 @@
-"""Methods side by side on the Sentence page: what the core says, what a model lacks, all of them, and a stop."""
+"""Methods, another sentence and belief on the Sentence page: what the core says, what a model lacks, jobs, a stop."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import pages
 import pytest
 from pages import words as markup
 
+from core import api
 from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.numbers import signed
+from core.runs import errands
+from core.runs.beliefs import BeliefFiles
 from core.runs.load import load_run
-from core.runs.store import RunStore
+from core.runs.store import RunStore, this_process
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.methods import NAMES, QUICK_METHODS
@@ -18,7 +21,7 @@ from dashboard.reader.models import Asking
 
 pytestmark = pytest.mark.slow
 
-TEXT = "good film, dull and slow"
+TEXT, DONOR = "good film, dull and slow", "good film, good and slow"
 
 
 def opened(app, **parameters: str):
@@ -56,23 +59,14 @@ def test_every_word_stands_with_its_push_by_each_method(app, runs):
 
 
 def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
-    opened(app, run="baseline", methods="all")
+    opened(app, run="baseline", methods="all", donor=DONOR)
     (words,) = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "Shapley"]
-    assert "Most read against most needed" not in markup(app)
+    assert "Most read against most needed" not in markup(app) and "From another sentence" not in markup(app)
     assert words["lines"][-2:] == [
         "No gradient × input and no integrated gradients: this model reads no vectors of words.",
         "No attention and no layer-0 collapse: this model has no attention.",
     ]
-
-
-def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
-    opened(app, methods="all")
-    (words,) = pages.drawn(app, "cells")
-    assert names(words) == list(NAMES.values())
-    word = together(runs).by["shapley"].words[0]
-    about = words["rows"][0]["cells"][1]["about"]
-    assert about.startswith(f"good, Shapley: {signed(word.push, 3)} ±")
 
 
 def test_they_are_those_of_the_edited_model(app, runs):
@@ -112,3 +106,69 @@ def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     opened(app, text=text)
     words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
+
+
+def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app, runs):
+    opened(app, donor=DONOR)
+    (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("places taken"))
+    found = load_run(RunStore(runs), "finished").patch(TEXT, DONOR, "positive")
+    word = next(row for row in grid["rows"] if row["name"] == "dull ← good")
+    moved = [each.moved for each in found.patches if each.token == 3]
+    assert [cell["about"] for cell in word["cells"]] == [
+        f"dull ← good, layer {layer}: log-odds of positive {signed(each, 3)}" for layer, each in enumerate(moved, 1)
+    ]
+    assert "From another sentence" in markup(app) and "towards positive" in markup(app)
+
+
+def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
+    opened(app, donor="good <b>film</b>")
+    said = markup(app)
+    assert "These two cannot be put together" in said and "The first has 6: good | film | , | dull | and | slow" in said
+    assert "<b>film" not in said.partition("These two")[2][:600]
+    assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
+
+
+def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch):
+    started = []
+    monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
+    shown = markup(opened(app))
+    assert "May I believe it" in shown and "measured on 200 validation sentences" in shown and started == []
+    app.button(key="measure-deletion").click().run()
+    app.button(key="measure-all").click().run()
+    assert not app.exception and started == [("finished", ("deletion",), 200), ("finished", (), 200)]
+
+
+def test_the_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
+    here = BeliefFiles.of(RunStore(runs), "finished")
+    here.folder.mkdir()
+    errands.write_progress(here, this_process(), 0.0, "words in random orders", 0.25)
+    stopped = []
+    monkeypatch.setattr(errands, "cancel", stopped.append)
+    shown = markup(opened(app))
+    assert "words in random orders" in shown and 'aria-valuenow="25"' in shown
+    app.button(key="stop-measure-all").click().run()
+    assert [each.stem for each in stopped] == [here.stem]
+
+
+def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
+    api.believe("finished", method="deletion", store=RunStore(runs))
+    opened(app)
+    assert "attention" not in str(pages.drawn(app, "marks")[0]["table"])
+    api.believe("finished", method="attention", store=RunStore(runs))
+    app.run()
+    text = str(pages.drawn(app, "marks")[0]["table"])
+    assert "attention" in text and "integrated" not in text
+    labels = [button.label for button in app.button]
+    assert "Measure all methods" in labels and "Measure deletion" not in labels
+
+
+def test_what_was_measured_is_shown(app, runs):
+    run = "baseline"
+    found = api.believe(run, store=RunStore(runs))
+    opened(app, run=run)
+    board = next(each for each in pages.drawn(app, "marks"))
+    text = str(board["table"])
+    for each in found["methods"]:
+        assert each["method"] in text and each["verdict"] in text
+    labels = [button.label for button in app.button]
+    assert "Measure all methods" not in labels and "Words put back and taken out" in markup(app)

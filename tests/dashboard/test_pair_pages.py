@@ -47,8 +47,10 @@ def trained(tmp_path_factory, folder):
     return store.folder
 
 
-@pytest.mark.parametrize("run", ["both", "counted"])
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    ("page", "run"),
+    [*((page, "both") for page in PAGES), *((page, "counted") for page in ("errors", "sentence"))],
+)
 def test_every_page_shows_a_run_on_pairs(app, runs, folder, monkeypatch, page, run):
     monkeypatch.setattr(access, "local", lambda: True)
     link = {"run": run, **({"data": str(folder)} if page in ("data", "train", "sweeps", "models") else {})}

@@ -6,16 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pages import words
 
 from core.config import compose
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
 pytestmark = pytest.mark.slow
-
-
-def text_of(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.fixture
@@ -33,20 +30,16 @@ def chosen(app, runs):
     return opened
 
 
-def test_nothing_is_deleted_before_it_is_confirmed(chosen, runs):
+def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, runs):
     app = chosen("baseline")
     app.button(key="remove-baseline").click().run()
-    assert "Delete “baseline”?" in text_of(app) and (runs / "baseline").is_dir()
+    assert "Delete “baseline”?" in words(app) and (runs / "baseline").is_dir()
     app.button(key="remove-no").click().run()
     assert not app.exception and (runs / "baseline").is_dir()
-
-
-def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
-    app = chosen("baseline")
     app.button(key="remove-baseline").click().run()
     app.button(key="remove-yes").click().run()
     assert not app.exception and not (runs / "baseline").exists()
-    assert "“baseline” is deleted" in text_of(app) and app.session_state[state.RUN] == "finished"
+    assert "“baseline” is deleted" in words(app) and app.session_state[state.RUN] == "finished"
     assert (runs / "finished" / "run.json").is_file()
 
 
@@ -65,8 +58,8 @@ def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_a
     app.query_params["run"] = "starter-vanilla"
     app.run()
     app.switch_page("screens/performance.py").run()
-    assert "Run “starter-vanilla” is damaged" in text_of(app) and "install that again" in text_of(app)
-    assert "delete" not in text_of(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
+    assert "Run “starter-vanilla” is damaged" in words(app) and "install that again" in words(app)
+    assert "delete" not in words(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 
 
 def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(chosen, runs):
@@ -75,5 +68,5 @@ def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(ch
     store.update("live", status="running", process=this_process())
     app = chosen("live")
     app.button(key="remove-live").click().run()
-    assert "This run stays" in text_of(app) and "cancel it first" in text_of(app)
+    assert "This run stays" in words(app) and "cancel it first" in words(app)
     assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()

@@ -93,7 +93,7 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
-    cases(["overview", "data", "train", "performance", "compare", "embeddings", "steps"], ("overview", "compare")),
+    cases(["overview", "data", "train", "compare", "steps"], ("overview", "compare")),
 )
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page):
     table = read_table(RunStore(runs), "finished")
@@ -114,6 +114,7 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     assert table["key"].tolist() == frame["key"].iloc[[7, 2, 5]].tolist()
     app.button(key="selected-Next").click().run()
     assert link(app, state.AT) == frame["key"].iloc[5] and app.button(key="selected-Next").disabled
+    assert not app.button(key="selected-Previous").disabled
 
 
 @pytest.mark.slow
@@ -130,10 +131,7 @@ def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
 @pytest.mark.parametrize(
     ("select", "said"),
     [
-        ("truth=none", "no class &#x27;none&#x27;"),
-        ("ids:0123456789abcdef", "are not kept here"),
         ("ids:../../../etc", "names no sentences that were selected"),
-        ("split=nowhere;wrong", "no predictions of a split"),
         ("<script>", "&lt;script&gt;"),
     ],
 )

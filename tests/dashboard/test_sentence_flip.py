@@ -1,12 +1,19 @@
-"""What would change the answer, on the Sentence page: found, watched, stopped and read."""
+"""What would change the answer and how far a negation reaches, on the Sentence page; of three ordered classes too."""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+from pathlib import Path
+
 import pages
+import pandas as pd
 import pytest
 from pages import words as markup
 
 from core import api
+from core.exceptions import InputError
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.screens import sentence_flip
@@ -14,6 +21,9 @@ from dashboard.screens import sentence_flip
 pytestmark = pytest.mark.slow
 
 TEXT = "good film, dull and slow"
+OWN = "good film, [not] {} dull"
+GRADED = "fine film, dull and slow"
+WORDS = {"bad": ("bad", "dull", "slow"), "fair": ("fine", "usual", "plain"), "good": ("good", "warm", "wise")}
 LONG = " ".join(["good film number", "warm and funny", "wise but slow"] * 5)
 
 
@@ -39,13 +49,16 @@ def button_keys(app):
     return [each.key for each in app.button]
 
 
-@pytest.mark.parametrize("name", ["finished", "baseline"])
-def test_the_flips_are_those_of_the_command_line(app, runs, name):
-    found = api.flip(name, TEXT, store=RunStore(runs))
-    shown = markup(ended(begun(opened(app, run=name))))
+@pytest.mark.parametrize(("name", "edit"), [("finished", "h1.1,h2.2:mean"), ("baseline", "")])
+def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_click(app, runs, name, edit):
+    found = api.flip(name, TEXT, edit=edit, store=RunStore(runs))
+    if edit:
+        trained = api.flip(name, TEXT, store=RunStore(runs))
+        assert found["flip"]["probabilities"] != trained["flip"]["probabilities"]
+    shown = markup(ended(begun(opened(app, run=name, edit=edit))))
     flips = [found["flip"], *found["also"]]
     assert found["verdict"] == "proven" and "Proven the smallest within these moves: 1 move" in shown
-    assert shown.count('class="s-flip"') == len(flips)
+    assert shown.count('class="s-flip"') == len(flips) and ("as edited" in shown) == bool(edit)
     for flip in flips:
         [move] = flip["moves"]
         new = "" if move["with"] is None else f" <ins>{move['with']}</ins>"
@@ -53,24 +66,11 @@ def test_the_flips_are_those_of_the_command_line(app, runs, name):
         assert ", ".join(f"{label} {p:.3f}" for label, p in flip["probabilities"].items()) in shown
     allowed = found["moves_allowed"]
     assert f"Moves: of 6 words up to 3 deleted, or up to 2 deleted or replaced; {len(allowed['with'])} " in shown
-
-
-def test_an_edited_model_reads_each_text_as_edited(app, runs):
-    edit, trained = "h1.1,h2.2:mean", api.flip("finished", TEXT, store=RunStore(runs))
-    found = api.flip("finished", TEXT, edit=edit, store=RunStore(runs))
-    assert found["flip"]["probabilities"] != trained["flip"]["probabilities"]
-    shown = markup(ended(begun(opened(app, edit=edit))))
-    assert ", ".join(f"{label} {p:.3f}" for label, p in found["flip"]["probabilities"].items()) in shown
-    assert "as edited" in shown
-
-
-def test_a_found_text_is_read_at_a_click(app, runs):
-    found = api.flip("finished", TEXT, store=RunStore(runs))["flip"]
-    ended(begun(opened(app)))
     app.button(key="flip-read-0").click().run()
-    assert app.text_input(key=state.TEXT).value == found["text"]
+    assert app.text_input(key=state.TEXT).value == flips[0]["text"]
     assert "flip-start" in button_keys(app) and "Proven" not in markup(app)
-    assert f'aria-label="{", ".join(f"{n} {p:.3f}" for n, p in found["probabilities"].items())}"' in markup(app)
+    said = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
+    assert f'aria-label="{said}' in markup(app)
 
 
 def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, monkeypatch):
@@ -91,5 +91,125 @@ def test_what_a_person_wrote_is_escaped(app, runs):
     assert "<b>film" not in shown and "&lt;b&gt;film" in shown
 
 
-def test_an_empty_text_has_nothing_to_change(app, runs):
-    assert "flip-start" not in button_keys(opened(app, text=" "))
+def curves(app) -> list[dict]:
+    """The lines of the figure, in order."""
+    specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
+    (found,) = [
+        spec for spec in specs if spec["layout"].get("xaxis", {}).get("title", {}).get("text") == "words between"
+    ]
+    return found["data"]
+
+
+def said(*runs: str, text: str, store: RunStore, **given):
+    first, *others = runs
+    return api.distance(first, text, against=others, store=store, **given)
+
+
+def agrees(app, found) -> bool:
+    lines = [
+        (curve["run"], values)
+        for curve in found["curves"]
+        for values in (curve["probabilities"], curve["without"])
+        if values
+    ]
+    drawn = curves(app)
+    assert [line["x"] for line in drawn] == [[step["words"] for step in found["steps"]]] * len(lines)
+    return [line["y"] for line in drawn] == [pytest.approx(values, abs=1e-6) for _, values in lines]
+
+
+def test_the_curves_are_those_of_the_command_line(app, runs):
+    opened(app)
+    assert agrees(app, said("finished", text="not good", store=RunStore(runs)))
+    app.multiselect(key=state.CURVES).set_value(["baseline"]).run()
+    app.selectbox(key=state.TEMPLATE).set_value("nobody liked").run()
+    found = said("finished", "baseline", text="nobody liked", store=RunStore(runs))
+    assert found["curves"][0]["without"] is None and agrees(app, found)
+    assert [line["line"]["dash"] for line in curves(app)] == ["solid", "solid"]
+    assert len({line["marker"]["symbol"] for line in curves(app)}) == 2, "never colour alone"
+
+
+def test_a_link_has_the_template_the_words_and_the_runs_and_markup_in_it_is_words(app, runs):
+    template = "<b>film</b>, [not] {} dull"
+    opened(app, template=template, insert="so very", curves="baseline")
+    assert app.selectbox(key=state.TEMPLATE).value == template
+    assert agrees(app, said("finished", "baseline", text=template, insert="so very", store=RunStore(runs)))
+    assert "<b>film" not in json.dumps(curves(app)) and "&lt;b&gt;film" in json.dumps(curves(app))
+
+
+def test_a_typed_sentence_with_a_place_is_the_first_template(app, runs):
+    opened(app, text=OWN)
+    assert app.selectbox(key=state.TEMPLATE).options[0] == OWN
+    assert agrees(app, said("finished", text=OWN, store=RunStore(runs)))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [({"template": "{} and {}"}, "there are 2"), ({"insert": "|"}, "nothing to put in")]
+)
+def test_what_cannot_be_filled_is_said_and_the_rest_of_the_page_is_there(app, runs, given, why):
+    shown = markup(opened(app, **given))
+    assert "This template cannot be read" in shown and why in shown
+    assert "Two runs side by side" in shown
+
+
+def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
+    store = RunStore(trained)
+    given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
+    page, table = api.figures("finished", tmp_path, text=OWN, **given)["files"]
+    assert page["title"] == "How far a negation reaches"
+    found = said("finished", "baseline", text=OWN, store=store)
+    rows = pd.read_csv(table["file"])
+    assert rows["probability"].tolist() == pytest.approx([p for each in found["curves"] for p in each["probabilities"]])
+    assert rows["probability without"].tolist() == pytest.approx(
+        [p for each in found["curves"] for p in each["without"]]
+    )
+    assert rows["text"].tolist() == [step["text"] for step in found["steps"]] * 2
+    with pytest.raises(InputError, match="no place is marked"):
+        api.figures("finished", tmp_path, text="good film", **given)
+
+
+@pytest.fixture(scope="module")
+def kept(trained, tmp_path_factory, tiny) -> Path:
+    """`finished`, and beside it a run `graded`, whose classes are a scale."""
+    folder = tmp_path_factory.mktemp("graded")
+    file = folder / "grades.csv"
+    lines = [f"{word} film number {n},{label}" for label, words in WORDS.items() for word in words for n in range(12)]
+    file.write_text("text,label\n" + "\n".join(lines) + "\n")
+    shutil.copytree(trained, folder / "runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
+        settings = {**tiny, "data.order": "bad,fair,good"}
+        api.train(str(file), "vanilla", settings, name="graded", store=RunStore(folder / "runs"))
+    return folder / "runs"
+
+
+@pytest.fixture
+def graded(kept, monkeypatch) -> RunStore:
+    """Where they are; these tests only read them."""
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(kept))
+    assert RunStore(kept).read("graded").ordered
+    return RunStore(kept)
+
+
+def test_flip_pin_and_template_are_of_the_chosen_class_and_refuse_runs_without_it(app, graded):
+    opened(app, run="graded", text=GRADED, towards="good", of="fair", pinned="good film", **{"pinned-run": "graded"})
+    now, before = (api.predict("graded", [text], store=graded)["predictions"][0] for text in (GRADED, "good film"))
+    line = re.search(r"P\(good\) (0\.\d{3}) against (0\.\d{3}) pinned", markup(app))
+    assert line and [float(each) for each in line.groups()] == [
+        pytest.approx(each["probabilities"]["good"], abs=6e-4) for each in (now, before)
+    ]
+    found = api.distance("graded", "not good", target="fair", store=graded)
+    assert curves(app)[0]["y"] == pytest.approx(found["curves"][0]["probabilities"], abs=1e-6)
+    ended(begun(app))
+    found = api.flip("graded", GRADED, target="good", store=graded)
+    flips = [found["flip"], *found["also"]] if found["flip"] else []
+    assert markup(app).count("<del>") == sum(len(each["moves"]) for each in flips)
+    for each in flips:
+        assert ", ".join(f"{name} {p:.3f}" for name, p in each["probabilities"].items()) in markup(app)
+    app.multiselect(key=state.CURVES).set_value(["finished"]).run()
+    assert "run 'finished' has no class 'fair'" in markup(app).replace("&#x27;", "'")
+
+
+def test_a_pinned_run_of_other_classes_has_no_difference(app, graded):
+    opened(app, run="graded", text=GRADED, towards="good", pinned="good film", **{"pinned-run": "finished"})
+    assert "The other run has no class good, so there is no difference." in markup(app)
+    assert "The pushes have no difference: run 'finished' has no class 'good'." in markup(app).replace("&#x27;", "'")

@@ -1,4 +1,4 @@
-"""The Sentence page through the entrance: changes inside the model, scales, two runs, long and empty texts."""
+"""The Sentence page through the entrance: changes inside the model, two runs, pins, passages, a mixture, no text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 
 import pages
 import pytest
+from mixtures import mix_in
 from pages import words as markup
 
 from core import api
@@ -21,6 +22,9 @@ from dashboard import state
 pytestmark = pytest.mark.slow
 
 TEXT = "good film, dull and slow"
+GOOD, BAD = "good film " * 15, "bad plot " * 15
+LONG = (GOOD + BAD).strip()
+PINNED = ("pinned", "pinned-run", "pinned-edit")
 
 
 def opened(app, **parameters: str):
@@ -66,23 +70,18 @@ def sliders(board) -> dict[str, dict]:
     return {each["part"]: each for row in rows for each in row if isinstance(each, dict)}
 
 
-def test_what_a_board_is_given_has_a_turn_that_rises_when_it_changes(app, runs):
-    opened(app)
-    first = levers(app)["turn"]
-    assert levers(app.run())["turn"] == first
-    app.query_params[state.EDIT] = "l2c1:1"
-    assert levers(app.run())["turn"] > first
-
-
 def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     opened(app)
     assert shown(app) == [said(asked(runs))]
-    assert not levers(app)["changed"]
-    other = opened(app, edit="l2c1:1")
+    board = levers(app)
+    assert not board["changed"] and levers(app.run())["turn"] == board["turn"]
+    app.query_params[state.EDIT] = "l2c1:1"
+    app.run()
     changed = said(asked(runs, lambdas=((1, 1, 1.0),)))
     assert changed != said(asked(runs))
-    assert shown(other) == [f"{changed}; as trained {said(asked(runs))}"]
-    board = levers(other)
+    assert shown(app) == [f"{changed}; as trained {said(asked(runs))}"]
+    first, board = board, levers(app)
+    assert board["turn"] > first["turn"]
     assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the model as trained" in board["said"]
     assert [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]] == [
         ("l2c1", 1.0, True)
@@ -129,8 +128,8 @@ def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"
 
 
-def test_a_slider_is_its_own_curve_of_the_model_as_the_link_changed_it(app, runs):
-    opened(app, edit="l1c1:0.9,l:0.5")
+def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_changed_model(app, runs):
+    opened(app, edit="l1c1:0.9,l:0.5", layer="1", scale="per row")
     change = {"lambdas": ((0, 1, 0.9),), "lambda_scale": 0.5}
     assert shown(app)[0].startswith(said(asked(runs, **change)))
     assert levers(app)["changed"] == "λ₁ of layer 1 = 0.90, all other λ × 0.50"
@@ -141,39 +140,20 @@ def test_a_slider_is_its_own_curve_of_the_model_as_the_link_changed_it(app, runs
     twice = asked(runs, **change | {"lambda_scale": 2.0})["positive"]
     assert every["value"] == 0.5 and every["curve"]["chances"][-1] == pytest.approx(twice, abs=1e-4)
     assert "λ bench" in markup(app) and "the others as they were changed" in markup(app)
-
-
-def test_a_link_restores_all_changes_in_bars_and_levers(app, runs):
-    opened(app, edit="l1c2:0.9,h2.1", layer="1", scale="per row")
-    change = {"lambdas": ((0, 2, 0.9),), "heads_off": frozenset({(1, 0)})}
-    assert shown(app)[0].startswith(said(asked(runs, **change)))
-    assert sliders(levers(app))["l1c2"]["value"] == 0.9
     assert app.session_state[state.LAYER] == "1"
     (grid,) = (json.loads(each.proto.spec) for each in app.get("plotly_chart") if "-grid" in each.proto.id)
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
 
 
-def test_hostile_and_stale_changes_are_left_out_and_told(app, runs):
-    opened(app, edit="h9.9,l1c1:7,<b>x</b>,h1.1")
+def test_hostile_and_stale_changes_are_left_out_and_told_and_so_is_a_text_of_unknown_words(app, runs):
+    opened(app, text="zzz qqq www", edit="h9.9,l1c1:7,<b>x</b>,h1.1,n2.2,mix.0", beside="gone")
     text = markup(app)
-    assert "3 changes of the link cannot be made here" in text
-    assert "<b>x</b>" not in text
-    assert shown(app)[0].startswith(said(asked(runs, heads_off=frozenset({(0, 0)}))))
-
-
-def test_changes_survive_a_visit_to_another_page(app, runs):
-    opened(app, edit="h1.1")
-    app.switch_page("screens/performance.py").run()
-    app.switch_page("screens/sentence.py").run()
-    assert link(app) == "h1.1"
-    assert levers(app)["changed"] == "head 1 of layer 1 off"
-
-
-def test_a_run_without_lambda_has_switches_and_no_slider(app, runs, table, tiny):
-    api.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
-    opened(app, run="plain", edit="l1c1:0.5")
-    assert not sliders(levers(app)) and list(cells(levers(app)))[:2] == ["h1.1", "h1.2"]
-    assert "One change of the link cannot be made here" in markup(app)
+    assert "5 changes of the link cannot be made here" in text
+    assert "<b>x</b>" not in text and "What the answer is made of" not in text
+    assert shown(app)[0].startswith(said(asked(runs, "zzz qqq www", heads_off=frozenset({(0, 0)}))))
+    assert not [each for each in app.get("button_group") if each.key.startswith("edit-n")]
+    assert -1 < text.find("The run knows no word of this text") < text.find("s-bar")
+    assert "There is no run “gone” to compare with" in text
 
 
 def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs):
@@ -194,19 +174,6 @@ def test_two_runs_answer_the_same_text(app, runs, table, tiny):
     assert [word["push"] for word in first["items"]] != [word["push"] for word in second["items"]]
 
 
-def test_a_second_run_that_is_not_here_is_told(app, runs):
-    assert "There is no run “gone” to compare with" in markup(opened(app, beside="gone"))
-
-
-def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
-    opened(app, edit="h1.1")
-    app.text_input(key=state.TEXT).set_value("").run()
-    assert not app.exception
-    assert "no word here" in markup(app)
-    app.text_input(key=state.TEXT).set_value("good").run()
-    assert levers(app)["changed"] == "head 1 of layer 1 off"
-
-
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
@@ -216,12 +183,6 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     assert "Tokens 1 to 40 of 60" in text
     app.slider(key=state.FROM).set_value(21).run()
     assert "Tokens 21 to 60 of 60" in markup(app)
-
-
-def test_a_class_token_is_told(app, runs, table, tiny):
-    api.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
-    text = markup(opened(app, run="cls"))
-    assert "[CLS] is a learned place" in text
 
 
 def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
@@ -235,11 +196,7 @@ def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(a
 
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
-    [
-        ("lexicon", {}, "Polarity of each token"),
-        ("cnn", {"model.head.channels": 4}, "Convolutions"),
-        ("bilstm", {}, ""),
-    ],
+    [("lexicon", {}, "Polarity of each token"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
 )
 def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
     """What its words are read as is there without attention too; nobody sees an empty figure."""
@@ -247,51 +204,38 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))
     assert f"{preset} has no attention to look into" in said
-    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows] * bool(shows)
+    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows]
 
 
-@pytest.mark.parametrize("name", ["finished", "baseline"])
-def test_the_words_have_the_push_that_explain_gives(app, runs, name):
-    opened(app, run=name)
+@pytest.mark.parametrize(
+    ("name", "edit"), [("finished", {"lambdas": ((1, 1, 1.0),), "heads_off": frozenset({(0, 0)})}), ("baseline", {})]
+)
+def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
+    opened(app, run=name, edit="l2c1:1,h1.1" if edit else "")
     (strip,) = pages.drawn(app, "words")
-    found = load_run(RunStore(runs), name).explain(TEXT, target="positive")
+    loaded = load_run(RunStore(runs), name)
+    now, before = (
+        loaded.explain(TEXT, target="positive", intervene=each) for each in (edit and Intervention(**edit), None)
+    )
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
-        (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in found.words
+        (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
     ]
-    assert strip["items"][0]["about"].startswith(f"good, push {signed(found.words[0].push, 3)} towards positive")
-    assert strip["reads"] == (name == "finished")
+    about = f"good, push {signed(now.words[0].push, 3)} towards positive"
+    if edit:
+        assert now.words[0].push != before.words[0].push
+        about += f", as trained {signed(before.words[0].push, 3)}, is read "
+        said = "".join(words for _, words in strip["cause"])
+        assert said.endswith("All of it as edited.") and "Most read “" in said
+        assert "attention and deletion: no verdict below 8 words" in said
+    assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 
 
-def test_words_push_as_edited_and_say_what_they_pushed_as_trained(app, runs):
-    opened(app, edit="l2c1:1,h1.1")
-    (strip,) = pages.drawn(app, "words")
-    loaded = load_run(RunStore(runs), "finished")
-    change = Intervention(lambdas=((1, 1, 1.0),), heads_off=frozenset({(0, 0)}))
-    now, before = (loaded.explain(TEXT, target="positive", intervene=each).words[0].push for each in (change, None))
-    about = f"good, push {signed(now, 3)} towards positive, as trained {signed(before, 3)}, is read "
-    assert now != before and strip["items"][0]["about"].startswith(about)
-    said = "".join(words for _, words in strip["cause"])
-    assert said.endswith("All of it as edited.") and "Most read “" in said
-    assert "attention and deletion: no verdict below 8 words" in said
-
-
-def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):
-    opened(app, text="zzz qqq www")
-    shown = markup(app)
-    assert -1 < shown.find("The run knows no word of this text") < shown.find("s-bar")
-
-
-@pytest.fixture
-def spelling(runs, table, tiny):
-    """A run that reads the pieces of words."""
-    settings = {**tiny, "model.ngram_buckets": 40}
-    api.train(str(table), "ndt-01-n3", settings, name="spelling", store=RunStore(runs))
-
-
-def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, spelling):
-    text = "good qqzzx film"
+def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_there_twice_at_once(
+    app, runs, table, tiny
+):
+    api.train(str(table), "ndt-01-n3", {**tiny, "model.ngram_buckets": 40}, name="spelling", store=RunStore(runs))
+    text = "good qqzzx film zaaaa"
     opened(app, run="spelling", text=text)
-    assert not app.exception
     assert "Words that are not in the vocabulary are read by their pieces" in markup(app)
     own = switches(app, "edit-n1")
     assert own.options[:2] == [r"\<qq", "qqz"]
@@ -303,31 +247,16 @@ def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, 
     assert before != after
     assert shown(app)[0] == f"{said(after)}; as trained {said(before)}"
     assert levers(app)["changed"] == "piece 2 of token 2 silenced"
-
-
-def test_a_piece_that_is_there_twice_is_one_switch(app, runs, spelling):
-    opened(app, run="spelling", text="zaaaa")
-    own = switches(app, "edit-n0")
+    own = switches(app, "edit-n3")
     assert own.options.count("aaa") == 1 and len(own.value) == len(own.options) == 11
     own.set_value([piece for piece in own.value if piece != "aaa"]).run()
     assert not app.exception
-    assert link(app) == "n1.3,n1.4"
+    assert link(app) == "n2.2,n4.3,n4.4"
 
 
-def test_a_link_that_silences_pieces_is_answered_where_a_run_reads_none(app, runs):
-    opened(app, text="good qqzzx film", edit="n2.2")
-    assert "One change of the link cannot be made here" in markup(app)
-    assert not [each for each in app.get("button_group") if each.key == "edit-n1"]
-
-
-def selected(app, **parameters: str):
-    """All sentences of the test split, as a link selects them."""
-    return pages.opened(app, "sentence", run="finished", select="all", **parameters)
-
-
-def test_a_selected_sentence_has_its_true_label_and_the_others_before_and_behind_it(app, runs):
+def test_a_selected_sentence_has_its_true_label_its_neighbours_and_the_way_back(app, runs):
     frame = read_table(RunStore(runs), "finished").frame.sort_values("p_said", ascending=False, kind="stable")
-    selected(app, at=frame["key"].iloc[1])
+    pages.opened(app, "sentence", run="finished", select="all", at=frame["key"].iloc[1], back="performance")
     for place in (1, 2):
         text, label = frame["text"].iloc[place], frame["truth"].iloc[place]
         assert app.text_input(key=state.TEXT).value == text and f"{place + 1}<i> / 16</i>" in markup(app)
@@ -336,26 +265,10 @@ def test_a_selected_sentence_has_its_true_label_and_the_others_before_and_behind
         assert f"true label <b>{label}</b>" in markup(app) and verdict in markup(app)
         app.button(key="selected-Next").click().run() if place == 1 else None
     assert app.query_params["at"] == frame["key"].iloc[2] and "text" in app.query_params
-
-
-def test_the_last_selected_sentence_has_none_behind_it(app, runs):
-    frame = read_table(RunStore(runs), "finished").frame.sort_values("p_said", ascending=False, kind="stable")
-    selected(app, at=frame["key"].iloc[-1])
-    assert app.button(key="selected-Next").disabled and not app.button(key="selected-Previous").disabled
-
-
-def test_the_way_back_leads_to_the_page_where_it_was_selected(app, runs):
-    selected(app, back="performance")
+    app.text_input(key=state.TEXT).set_value("good film indeed").run()
+    assert "true label" not in markup(app), "a sentence of one's own has none"
     app.button(key="selected-back").click().run()
     assert not app.exception and "<h1>Performance</h1>" in markup(app)
-
-
-def test_a_sentence_of_ones_own_has_no_true_label(app, runs):
-    frame = read_table(RunStore(runs), "finished").frame
-    selected(app, at=frame["key"].iloc[0])
-    assert "true label" in markup(app)
-    app.text_input(key=state.TEXT).set_value("good film indeed").run()
-    assert "true label" not in markup(app)
 
 
 @pytest.mark.parametrize("text", [TEXT, ""])
@@ -365,3 +278,137 @@ def test_each_section_below_the_bench_is_linked_under_its_own_heading(app, runs,
     headings = dict(re.findall(r'<h2 id="([^"]+)">([^<]+)</h2>', markup(app)))
     assert linked.items() <= headings.items()
     assert ("at-flip" in linked) == ("at-tried" in linked) == bool(text)
+    assert ("flip-start" in [each.key for each in app.button]) == bool(text)
+    assert ("Type the sentence with one word replaced" in markup(app)) == bool(text)
+
+
+def pinned(app):
+    app.button(key="pin-button").click().run()
+    assert not app.exception
+    return app
+
+
+def pins(app) -> list[str]:
+    return ["".join(app.query_params.get(key, "")) for key in PINNED]
+
+
+def strips(app) -> list[list[str]]:
+    return [[item["word"] for item in each["items"]] for each in pages.drawn(app, "words")]
+
+
+def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, runs):
+    pinned(opened(app))
+    assert pins(app) == [TEXT, "finished", ""]
+    assert "This is what is pinned." in markup(app)
+    app.text_input(key=state.TEXT).set_value("bad film").run()
+    before, now = asked(runs), asked(runs, "bad film")
+    assert shown(app) == [said(now), said(now), said(before)]
+    gap = now["positive"] - before["positive"]
+    line = f"P(positive) {now['positive']:.3f} against {before['positive']:.3f} pinned: {gap:+.3f}".replace("-", "−")
+    assert f"Pinned: <b>“{TEXT}”</b>" in markup(app) and line in markup(app)
+    assert strips(app)[1:] == [["bad", "film"], ["good", "film", ",", "dull", "and", "slow"]]
+    assert "Difference of each push" in markup(app)
+
+
+def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_another_page(app, runs):
+    opened(app, edit="h1.1", pinned=TEXT, **{"pinned-run": "finished", "pinned-edit": "h2.1"})
+    first, second = (asked(runs, heads_off=frozenset({place})) for place in ((0, 0), (1, 0)))
+    assert shown(app)[0] == f"{said(first)}; as trained {said(asked(runs))}"
+    assert shown(app)[1:] == [said(first), said(second)]
+    assert "head 1 of layer 2 off" in markup(app) and "the first minus the second" in markup(app)
+    app.switch_page("screens/performance.py").run()
+    app.switch_page("screens/sentence.py").run()
+    assert pins(app) == [TEXT, "finished", "h2.1"] and "Pinned:" in markup(app)
+    assert link(app) == "h1.1"
+    assert levers(app)["changed"] == "head 1 of layer 1 off"
+
+
+def test_a_pinned_run_reads_its_sentence_beside_another_run(app, runs):
+    opened(app, run="baseline", pinned="good", **{"pinned-run": "finished"})
+    assert shown(app)[-1] == said(asked(runs, "good"))
+    assert "Pinned: <b>“good”</b> (finished) · P(positive)" in markup(app)
+    app.button(key="pin-button").click().run()
+    assert pins(app) == ["", "", ""] and "Pinned:" not in markup(app)
+
+
+def test_hostile_and_stale_pins_are_told(app, runs):
+    opened(app, pinned="<b>x</b>", **{"pinned-run": "gone", "pinned-edit": "h9.9"})
+    assert "There is no run “gone” to compare with" in markup(app) and "<b>x</b>" not in markup(app)
+    other = opened(app, pinned="<i>x</i> good", **{"pinned-run": "finished", "pinned-edit": "h9.9,<u>"})
+    assert "<i>x</i>" not in markup(other) and "&lt;i&gt;x&lt;/i&gt; good" in markup(other)
+    assert shown(other)[-1] == said(asked(runs, "<i>x</i> good"))
+
+
+def test_an_empty_sentence_stands_beside_a_pinned_one_and_keeps_the_changes_for_the_next(app, runs):
+    opened(app, edit="h1.1", pinned="good", **{"pinned-run": "finished"})
+    app.text_input(key=state.TEXT).set_value("").run()
+    assert not app.exception and "no word here" in markup(app)
+    assert shown(app)[-1] == said(asked(runs, "good"))
+    assert "The pushes have no difference: there is no word in one of the texts." in markup(app)
+    app.text_input(key=state.TEXT).set_value("good").run()
+    assert levers(app)["changed"] == "head 1 of layer 1 off"
+
+
+@pytest.fixture
+def mixed(runs):
+    store = RunStore(runs)
+    mix_in(store, "finished", "baseline", 0.6)
+    return load_run(store, "finished")
+
+
+def test_the_parts_stand_below_the_answer_and_the_switch_takes_tfidf_out_and_the_link_keeps_it(app, mixed):
+    opened(app)
+    view = mixed.inspect(TEXT)
+    assert shown(app)[:4] == [
+        said(each) for each in (view.probabilities, view.mix.network, view.mix.tfidf, view.mix.mixture)
+    ]
+    for part in ("Network alone, counts 0.60", "TF-IDF alone, counts 0.40", "mixed with TF-IDF, w = 0.60"):
+        assert part in markup(app)
+    app.toggle(key="edit-mix").set_value(False).run()
+    assert not app.exception
+    assert link(app) == "mix.0"
+    alone = mixed.inspect(TEXT, unmixed=True).probabilities
+    assert shown(app)[0] == f"{said(alone)}; as trained {said(view.probabilities)}"
+    assert levers(app)["changed"] == "TF-IDF taken out"
+    assert "TF-IDF alone, counts 0.00" in markup(app)
+    app.toggle(key="edit-mix").set_value(True).run()
+    assert not link(app) and shown(app)[0] == said(view.probabilities)
+
+
+def test_a_head_that_is_off_changes_the_part_of_the_network_only(app, mixed):
+    opened(app, edit="h1.2")
+    before, after = mixed.inspect(TEXT), mixed.inspect(TEXT, Intervention(heads_off=frozenset({(0, 1)})))
+    for bar, now, was in zip(
+        shown(app)[1:4],
+        (after.mix.network, before.mix.tfidf, after.mix.mixture),
+        (before.mix.network, before.mix.tfidf, before.mix.mixture),
+        strict=True,
+    ):
+        assert bar == f"{said(now)}; as trained {said(was)}"
+
+
+def passages(app) -> list[str]:
+    return [each.label for each in app.button if each.key.startswith("passage-")]
+
+
+def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alone(app, runs):
+    opened(app, text=LONG)
+    (found,) = api.predict("finished", [LONG], passage=40, store=RunStore(runs))["predictions"]
+    assert [each["text"] for each in found["passages"]] == [GOOD.strip(), BAD.strip()]
+    for line, each in zip(passages(app), found["passages"], strict=True):
+        assert line.replace("\\", "").startswith(f"{each['label']} {max(each['probabilities'].values()):.2f} — ")
+    assert f"together {found['label']} {found['probabilities'][found['label']]:.2f}" in markup(app)
+    assert re.search(r'href="#[^"]*passages"[^>]*>Passage by passage<', markup(app))
+    app.button(key="passage-1").click().run()
+    assert not app.exception and app.text_input(key=state.TEXT).value == BAD.strip()
+    assert not passages(app) and "Passage by passage" not in markup(app), "thirty words are one passage"
+
+
+def test_of_two_thousand_words_every_passage_is_listed(app, runs):
+    opened(app, text="good film " * 1000)
+    assert len(passages(app)) == 50
+
+
+def test_forty_words_are_one_passage(app, runs):
+    opened(app, text="good " * 40)
+    assert not passages(app) and "Passage by passage" not in markup(app)

@@ -62,9 +62,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     [
         ("overview", "It reaches a macro F1 of"),
         ("train", "Test macro F1"),
-        ("performance", "There is no accuracy: a sentence may have several labels"),
-        ("embeddings", "the texts have several labels each, so that none belongs to one class only"),
-        ("sentence", "so the numbers do not sum to 1"),
+        ("steps", "More ink is further from zero"),
         ("lambdas", "Upwards: how far lambda has moved"),
     ],
 )
@@ -77,6 +75,8 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     opened(app, "performance", rule="loud", split="test")
     shown = words(app)
     assert "Each label" in shown and "One label" in shown
+    assert "There is no accuracy: a sentence may have several labels" in shown
+    assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key=state.LIMIT).value == 0.5
     record = RunStore(runs).read("several")
     app.segmented_control(key=state.LIMITS).set_value("tuned").run()
@@ -86,13 +86,6 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     assert f"Chosen on validation: {tuned:.3f}." in words(app)
     app.selectbox(key=state.RULE).set_value("warm").run()
     assert app.slider(key=state.LIMIT).value == round(record.results["tuned"]["thresholds"]["warm"], 2)
-
-
-def test_a_label_of_few_sentences_is_told(app, runs):
-    shown = words(opened(app, "performance", split="test"))
-    assert (
-        "This figure rests on few sentences" in shown and "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
-    )
 
 
 def test_tuned_figures_on_the_split_of_the_tuning_are_warned_about(app, runs):
@@ -110,7 +103,7 @@ def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
 def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
     shown = words(opened(app, "sentence", text="word1 warm late word2"))
     assert all(f"<span>{name}</span>" in shown for name in LABELS)
-    assert 'class="s-on"' in shown and "threshold" in shown
+    assert 'class="s-on"' in shown and "threshold" in shown and "so the numbers do not sum to 1" in shown
 
 
 def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
@@ -138,6 +131,7 @@ def test_the_map_is_coloured_by_a_label(app, runs):
     opened(app, "embeddings", colour="label loud")
     assert app.selectbox(key=state.COLOUR).options[:3] == [f"label {name}" for name in LABELS]
     assert app.selectbox(key=state.COLOUR).value == "label loud"
+    assert "the texts have several labels each, so that none belongs to one class only" in words(app)
 
 
 @pytest.mark.slow

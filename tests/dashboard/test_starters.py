@@ -109,8 +109,8 @@ def test_there_is_one_for_each_paper():
     assert len(STARTERS) >= 8
 
 
-ONCE = ("data", "train", "performance", "errors", "embeddings")
-"""Pages of one starter: what they read is held for each in `tests/contracts`, and no model is asked."""
+ONCE = ("overview", "data", "train", "performance", "errors", "embeddings", "steps")
+"""Pages of one starter: what they read is held for each in `tests/contracts` and `tests/core/interpret`."""
 VISITS = [(page, run) for page in SAID for run in STARTERS if page not in ONCE or run == STARTERS[0]]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from pages import drawn, opened, words
-from several import several_labels_file
 
 from core import api
 from core.interpret import steps as computing
@@ -30,8 +29,7 @@ def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
 
 
 @pytest.mark.slow
-def test_without_a_stage_it_begins_with_the_scores_and_one_that_is_not_there_is_forgotten(app, runs):
-    assert shown(app, run="finished", text="good")["at"] == "scores"
+def test_where_the_stage_of_a_link_is_not_there_it_begins_with_the_scores(app, runs):
     assert shown(app, run="finished", text="good", stage="unheard")["at"] == "scores"
 
 
@@ -43,9 +41,8 @@ def test_a_baseline_has_a_short_version_and_no_layer_to_choose(app, runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", ["finished", "baseline"])
-def test_a_text_without_words_has_a_next_step(app, runs, run):
-    opened(app, "steps", run=run)
+def test_a_text_without_words_has_a_next_step(app, runs):
+    opened(app, "steps", run="finished")
     app.text_input(key=state.TEXT).set_value("").run()
     assert not app.exception and NOTHING in words(app) and drawn(app, "steps") == []
 
@@ -61,18 +58,6 @@ def test_a_typed_text_is_shown_as_text_only(app, runs):
     (data,) = drawn(opened(app, "steps", run="finished", text="<img src=x onerror=alert(1)> good"), "steps")
     assert "<img" not in words(app)
     assert data["stages"][0]["matrices"][0]["rows"][:2] == ["<", "img"]
-
-
-def test_a_run_without_weights_says_so(app, runs):
-    (runs / "finished" / "weights.safetensors").unlink()
-    assert "This run has no weights" in words(opened(app, "steps", run="finished"))
-
-
-@pytest.mark.slow
-def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path, tiny):
-    api.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
-    data = shown(app, run="many", text="warm late word2", stage="probabilities")
-    assert "sigmoid" in data["stages"][-1]["formulas"][-1]
 
 
 @pytest.mark.slow

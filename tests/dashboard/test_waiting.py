@@ -68,19 +68,13 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("place", "wanted", "unfinished", "link"),
-    [
-        ("patches", ("patches", "finished", TEXT, DONOR, "positive", UNCHANGED), "Not every place", {"donor": DONOR}),
-    ],
-)
-def test_so_does_what_is_asked_below(app, runs, monkeypatch, place, wanted, unfinished, link):
+def test_so_does_what_is_asked_below(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
-    asking = data.asking(wanted)
+    asking = data.asking(("patches", "finished", TEXT, DONOR, "positive", UNCHANGED))
     asking.known.stop()
-    app.session_state[state.ENOUGH + place] = asking.wanted
-    opened(app, **link)
-    assert unfinished in markup(app) and "Tried sentences" in markup(app)
+    app.session_state[f"{state.ENOUGH}patches"] = asking.wanted
+    opened(app, donor=DONOR)
+    assert "Not every place" in markup(app) and "Tried sentences" in markup(app)
     assert len(pages.drawn(app, "words")) == 1, "all else stays"
-    press(app, f"{place}-on")
-    assert asking.known.whole and unfinished not in markup(app)
+    press(app, "patches-on")
+    assert asking.known.whole and "Not every place" not in markup(app)

@@ -15,8 +15,6 @@ from core.exceptions import InputError
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
-FAMILIES = ("bert", "roberta")
-"""With segments, and with positions that begin at 2; `tests/core/models/test_pretrained.py` has all families."""
 TEXT, SHORT = "good film, not bad", "good film"
 OF_FILES = ("codes_", "counter_examples_", "resume", "runs_cancel", "runs_export", "runs_remove", "runs_show")
 """What takes the files of a run and no model: held in tests of their own."""
@@ -32,14 +30,17 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module", params=FAMILIES)
-def store(request, tmp_path_factory):
-    """Runs `own` and `plain` on an encoder of each family, with sigma and without."""
-    folder, table = tmp_path_factory.mktemp(request.param), ["text,label"]
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Runs `own` and `plain`, with sigma and without, on an encoder whose positions begin at 2.
+
+    `tests/core/models/test_pretrained.py` and `tests/core/interpret/test_steps_backbone.py` have all families.
+    """
+    folder, table = tmp_path_factory.mktemp("roberta"), ["text,label"]
     for label, words in (("positive", ("good", "great")), ("negative", ("bad", "awful"))):
         table += [f"{word} film {a}{b},{label}" for word in words for a in "abcdefgh" for b in "vwxyz"]
     (folder / "films.csv").write_text("\n".join(table) + "\n")
-    given = {**SETTINGS, "model.backbone": str(backbone(folder / "tiny", request.param))}
+    given = {**SETTINGS, "model.backbone": str(backbone(folder / "tiny", "roberta"))}
     found = RunStore(folder / "runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
@@ -79,7 +80,7 @@ def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb(store, said):
     for asked in (api.explain, api.methods, api.parts):
         assert asked("own", TEXT, target=label, store=store)["log_odds"] == pytest.approx(odds, abs=1e-4)
     view = api.sentence("own", TEXT, store=store)
-    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] in ("[CLS]", "<s>")
+    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "<s>"
     assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -39,13 +38,6 @@ def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
     assert "neutral must be not asked not asked" in lines
     assert "starter-vanilla and starter-differential differ on nothing beyond chance." in lines
-
-
-def test_the_json_is_what_the_verb_gives(cli, file):
-    code, out, _ = cli("behave", "starter-vanilla", "--suite", file, "--json")
-    found = json.loads(out)
-    assert code == 0 and found["runs"][0]["polarities"] == {"negative": "negative", "positive": "positive"}
-    assert found["capabilities"][0]["tests"][0]["failing"]["starter-vanilla"][0]["texts"] == ["The film was bad."]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_a_session_on_the_terminal(cli, run):
     given = [each for key in keys[:5] for each in ("--key", key)]
     assert coded(cli, "code", "irony", *given, "--author", "ann")["rows"] == 5
     rates = coded(cli, "rates")
-    assert not rates["complete"] and rates["sample"]["coded"] == 5 and rates == run.codes.rates()
+    assert not rates["complete"] and rates["sample"]["coded"] == 5
     coded(cli, "code", "label", *[each for key in keys[5:] for each in ("--key", key)])
     coded(cli, "note", keys[0], "so it is")
     code, out, _ = cli("codes", "rates", "one")
@@ -57,7 +57,6 @@ def test_a_session_on_the_terminal(cli, run):
     )
     assert lines[1:] == ["code n share 95 %", "irony 5 0.625 0.306 to 0.863", "label 3 0.375 0.137 to 0.694"]
     listed = coded(cli, "list", "--where", "all")
-    assert listed == run.codes.list(where="all")
     assert [(each["author"], each["coded"], each["notes"]) for each in listed["authors"]] == [("", 3, 1), ("ann", 5, 0)]
     code, out, _ = cli("codes", "list", "one")
     assert code == 0 and "ann: 5 of 20 rows coded, 0 notes." in out and "Drawn: 8 of 20, seed 3" in out
@@ -78,28 +77,12 @@ def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli,
 
 
 @pytest.mark.slow
-def test_merge_split_edit_and_rm(cli, run):
-    for name in ("irony", "sarcasm", "label"):
-        coded(cli, "add", name)
-    coded(cli, "code", "sarcasm", "--where", "wrong")
-    assert coded(cli, "merge", "sarcasm", "--into", "irony")["rows"] == 20
-    assert coded(cli, "split", "irony", "--into", "wry", "--where", "text~1")["rows"] == 11
-    assert coded(cli, "edit", "wry", "--to", "dry", "--place", "9")["place"] == 9
-    book = {each["code"]: each["n"] for each in coded(cli, "list")["codes"]}
-    assert book == {"irony": 9, "label": 0, "dry": 11}
-    assert coded(cli, "rm", "label")["removed"]
-    assert cli("codes", "rm", "one", "dry")[0] == 2
-
-
-@pytest.mark.slow
 def test_two_authors_are_compared(cli, run):
     coded(cli, "add", "irony")
     coded(cli, "add", "label")
     coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
     coded(cli, "code", "irony", "--where", "row<10", "--author", "ben")
     coded(cli, "code", "label", "--where", "row=10..19", "--author", "ben")
-    found = coded(cli, "kappa", "ann", "ben")
-    assert (found["n"], found["same"], found["kappa"]) == (20, 10, 0.0) and found == run.codes.kappa("ann", "ben")
     code, out, _ = cli("codes", "kappa", "one", "ann", "ben")
     assert code == 0 and out.startswith("20 rows coded by both, 10 alike: 0.00 (")
     assert cli("codes", "kappa", "one", "ann", "carl")[0] == 2

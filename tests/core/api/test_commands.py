@@ -18,7 +18,6 @@ import psutil
 import pytest
 from mixtures import mix_in
 from scipy.stats import binomtest
-from sklearn.metrics import accuracy_score, confusion_matrix
 
 from core import api
 from core.cli import main
@@ -95,66 +94,11 @@ def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place,
     assert not list((place / "runs").glob("*odd*"))
 
 
-def test_limit_and_seed_cut_training_rows_only(cli):
-    cut = load(
-        cli(
-            "train", "--data", "reviews.csv", "--model", "vanilla", "--epochs", 1, "--limit", 20, "--seed", 3,
-            "--name", "cut", "--json", *TINY,
-        )
-    )  # fmt: skip
-    record = load(cli("runs", "show", "cut", "--json"))
-    assert cut["lambda"] == [] and record["config"]["data"]["limit"] == 20 and record["config"]["training"]["seed"] == 3
-    assert any("train cut from 96 to 20 rows" in note for note in record["data_notes"])
-    assert load(cli("evaluate", "cut", "--json"))["n"] == 12
-
-
-def test_a_length_is_settings_that_others_override(cli):
-    code, _, err = cli("train", "--length", "a week")
-    assert code == 2 and "'short', 'medium', 'full'" in err
-    aimed = ("--length", "short", "--epochs", "1", "--name", "aimed")
-    assert cli("train", "--data", "reviews.csv", "--model", "vanilla", *aimed, "--json", *TINY)[0] == 0
-    config = load(cli("runs", "show", "aimed", "--json"))["config"]
-    assert (config["training"]["epochs"], config["data"]["limit"]) == (1, 16_000)
-    assert load(cli("runs", "rm", "aimed", "--json"))["removed"]
-
-
-def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
-    packed = load(cli("runs", "export", "first", "first.zip", "--json"))
-    assert packed["bytes"] == (place / "first.zip").stat().st_size
-    assert load(cli("runs", "import", "first.zip", "--json"))["run"] == "first-2"
-    copy, first = (load(cli("predict", run, "good word1", "--json"))["predictions"] for run in ("first-2", "first"))
-    assert copy == first
-    assert load(cli("runs", "rm", "first-2", "--json"))["removed"]
-    (place / "bad.zip").write_bytes(b"no zip")
-    code, _, err = cli("runs", "import", "bad.zip")
-    assert code == 2 and "bad.zip: is not a zip file" in err
-
-
-def test_evaluate_gives_what_predictions_say(cli, trained):
-    shown = load(cli("evaluate", "first", "--json"))
-    assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
-    assert shown["metrics"] == pytest.approx(trained["metrics"]["test"], abs=1e-6)
-    assert np.sum(shown["confusion"]) == shown["n"] == 12
-
-
 def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
     found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
     assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
-
-
-def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
-    shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
-    lines = (place / "reviews.csv").read_text().splitlines()[1:]
-    truth = [line.rsplit(",", 1)[1] for line in lines]
-    (place / "texts.jsonl").write_text("\n".join(json.dumps({"text": line.rsplit(",", 1)[0]}) for line in lines))
-    predicted = [
-        each["label"] for each in load(cli("predict", "first", "--data", "texts.jsonl", "--json"))["predictions"]
-    ]
-    assert shown["n"] == 120 and shown["split"] == "all"
-    assert shown["metrics"]["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
-    assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
 
 
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
@@ -172,8 +116,6 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     code, out, _ = cli(*both)
     assert code == 0 and "predicted negative" in out and "Without the rows seen in training, n = " in out
     assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
-    limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit", 10, "--json"))
-    assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
 
 
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
@@ -368,68 +310,24 @@ def stirred(cli, trained, place):
     mix_in(store, "stirred", "counted", 0.25)
 
 
-def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
-    shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
-    length = len(shown["tokens"])
-    layer = shown["layers"][1]
-    components, c = np.array(layer["components"]), np.array(layer["coefficients"])
-    assert components.shape == (2, 2, length, length) and c.shape == (2, 2, length) and layer["gates"] is None
-    np.testing.assert_allclose((c[..., None] * components).sum(0), layer["combined"], atol=1e-6)
-    np.testing.assert_allclose(components.sum(-1), 1, atol=1e-5)
-    assert c[1, 0, 0] == pytest.approx(trained["lambda"][1][0], abs=1e-6)
-    page = (place / "page.html").read_text()
-    assert "&lt;b&gt;good" in page and "<b>good" not in page and "src=" not in page.partition("<h1>")[2][:2000]
-
-
-def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
+def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, trained):
     asked = "explain", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
-    [whole], [rest] = (
-        load(cli("predict", "first", text, "--json"))["predictions"] for text in ("word1 is good", "Word1 is")
-    )
-    odds = [np.log(p / (1 - p)) for p in (each["probabilities"]["positive"] for each in (whole, rest))]
-    assert (shown["target"], shown["method"], shown["completeness"]) == ("positive", "deletion", None)
-    assert shown["log_odds"] == pytest.approx(odds[0], abs=1e-4)
-    assert [(word["word"], word["start"], word["end"]) for word in shown["words"]] == [
-        ("Word1", 0, 5),
-        ("is", 6, 8),
-        ("good", 10, 14),
-    ]
-    assert shown["words"][2]["push"] == pytest.approx(odds[0] - odds[1], abs=1e-3)
-    assert shown["prediction"]["label"] == "positive" and -1 <= shown["agreement"]["attention"] <= 1
     lines = cli(*asked)[1].splitlines()
-    assert lines[0].startswith(
-        f"positive {shown['prediction']['probabilities']['positive']:.3f}; log-odds of positive +"
-    )
+    chance = shown["prediction"]["probabilities"]["positive"]
+    assert lines[0].startswith(f"positive {chance:.3f}; log-odds of positive +")
     assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
     assert lines[5] == "attention and deletion: no verdict below 8 words" == shown["verdicts"]["attention"]["sentence"]
-    longer = load(cli(*asked[:2], "word1 is good and so is word2 but not word3 , never", "--json"))["verdicts"][
-        "attention"
-    ]
-    assert longer["verdict"] in ("agree", "disagree", "inconclusive") and 0 < longer["p"] <= 1
-
-
-def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
-    asked = "explain", "first", "word1 is good", "--target", "negative", "--method"
-    shown = load(cli(*asked, "integrated", "--json"))
-    complete = shown["completeness"]
-    total = sum(word["push"] for word in shown["words"])
-    assert total - complete["error"] == pytest.approx(shown["log_odds"] - complete["at_reference"], abs=1e-4)
-    assert f"after {complete['steps']} steps" in cli(*asked, "integrated")[1]
-    assert "±" in cli(*asked, "shapley")[1].splitlines()[1]
-
-
-def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, trained):
-    asked = "explain", "first", "word1 is good", "--parts"
-    shown = load(cli(*asked, "--json"))
-    assert (shown["target"], shown["tokens"]) == ("positive", ["word1", "is", "good"])
-    assert {part["kind"] for part in shown["parts"]} == {"layer", "head", "component", "map"}
-    assert {"kind", "layer", "head", "component", "zero", "mean"} == set(shown["parts"][-1])
-    lines = cli(*asked)[1].splitlines()
+    found = load(cli(*asked, "--target", "negative", "--method", "integrated", "--json"))
+    said = cli(*asked, "--target", "negative", "--method", "integrated")[1]
+    assert f"after {found['completeness']['steps']} steps" in said
+    assert "±" in cli(*asked, "--method", "shapley")[1].splitlines()[1]
+    parts, lines = load(cli(*asked, "--parts", "--json"))["parts"], cli(*asked, "--parts")[1].splitlines()
     assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
-    assert len(lines) == 2 + len(shown["parts"]) and lines[-1].startswith("layer 2 head ")
-    code, _, err = cli(*asked, "--method", "deletion")
-    assert code == 2 and "leave --parts out" in err
+    assert len(lines) == 2 + len(parts) and lines[-1].startswith("layer 2 head ")
+    lines = cli(*asked, "--lambdas")[1].splitlines()
+    assert lines[1] == "P(positive) where λ is 0, as at the start, as learned, and all along its range"
+    assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
 
 
 def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
@@ -447,9 +345,6 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
     assert shown["most_needed"] == {key: needed[key] for key in ("word", "start", "end")}
     out = cli(*asked, "--methods")[1]
     assert f"most needed “{needed['word']}”" in out and "agreement of ranks, ρ (5 words)" in out
-    for wrong, why in ((("--method", "deletion"), "leave --methods out"), (("--parts",), "one of them")):
-        code, _, err = cli(*asked, "--methods", *wrong)
-        assert code == 2 and why in err
 
 
 def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
@@ -461,66 +356,27 @@ def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cl
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
-def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
-    asked = "explain", "first", "word1 is good", "--lambdas"
-    shown = load(cli(*asked, "--json"))
-    *each, every = shown["curves"]
-    assert [(curve["layer"], curve["component"]) for curve in each] == [(0, 1), (1, 1)]
-    assert "layer" not in every and every["learned"] == 1 and (every["values"][0], every["values"][-1]) == (0, 2)
-    lines = cli(*asked)[1].splitlines()
-    assert lines[1] == "P(positive) where λ is 0, as at the start, as learned, and all along its range"
-    assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
-    for wrong, why in ((("--parts",), "one of them"), (("--method", "deletion"), "leave --lambdas out")):
-        code, _, err = cli(*asked, *wrong)
-        assert code == 2 and why in err
-
-
-def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
-    asked = "steps", "first", "word1 is good", "--layer", "1", "--head", "2"
-    shown = load(cli(*asked, "--component", "1", "--json"))
-    assert (shown["layer"], shown["head"], shown["component"], shown["components"]) == (1, 2, 1, 2)
-    stages = {stage["key"]: stage for stage in shown["stages"]}
-    assert shown["stages"][0]["key"] == "tokens" and shown["stages"][-1]["key"] == "probabilities"
-    (said,) = load(cli("predict", "first", "word1 is good", "--json"))["predictions"]
-    (row,) = stages["probabilities"]["matrices"][-1]["values"]
-    assert row == pytest.approx(list(said["probabilities"].values()), abs=1e-6)
-    assert row == pytest.approx(list(shown["prediction"]["probabilities"].values()))
-    for matrix in stages["softmax"]["matrices"]:
-        assert [sum(shares) for shares in matrix["values"]] == pytest.approx([1] * 3)
-    lines = cli(*asked)[1]
+def test_steps_are_printed_by_layer_head_and_component(cli, trained):
+    lines = cli("steps", "first", "word1 is good", "--layer", "1", "--head", "2")[1]
     assert "layer 1, head 2, A0" in lines and "14 Logits" in lines
-    code, _, err = cli("steps", "first", "good", "--layer", "7")
-    assert code == 2 and "layer 7: this model has layers 1 to 2" in err
     code, _, err = cli("steps", "first", " ")
     assert code == 1 and "knows no word" in err
 
 
-def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
-    asked = "believe", "first", "--method", "deletion", "--limit", 12
+def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, trained):
+    asked = "believe", "first", "--method", "deletion", "--limit", 4
     code, out, err = cli(*asked)
     assert code == 0 and "of validation, seed 0" in out and "words in random orders" in err
     assert "not asked" in out and any(word in out for word in ("evidence", "illustration", "neither"))
-    again = load(cli(*asked, "--json"))
-    assert again["computed"] is False and [each["method"] for each in again["methods"]] == ["deletion"]
     assert "(was there)" in cli(*asked)[1]
-
-
-def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, trained):
-    found = load(cli("believe", "first", "word1 is so good", "--method", "gradient", "--json"))
-    assert found["methods"][0]["words"] == 4 and "verdict" not in found["methods"][0]
     code, out, _ = cli("believe", "first", "word1 is so good", "--method", "gradient")
     assert code == 0 and "4 words, pushed towards" in out and "it says nothing of other sentences" in out
-    for wrong in (("--method", "lime"), ("--limit", 0)):
-        code, out, err = cli("believe", "first", *wrong)
-        assert (code, out) == (2, "") and str(wrong[1]) in err
 
 
 def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
     shown = load(cli(*asked, "--json"))
     assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
-    assert [each["method"] for each in shown["methods"]] == ["attention", "collapse", "gradient", "integrated"]
-    assert all(0 <= each["same"] <= each["texts"] <= 4 and -1 <= each["rho"] <= 1 for each in shown["methods"])
     out = cli(*asked)[1]
     assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
     assert f"{shown['methods'][0]['same']} of {shown['methods'][0]['texts']}" in out
@@ -531,112 +387,33 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert json.loads(out)["found"] == json.loads(out)["drawn"] == wrong
     else:
         assert code == 2 and "has no wrong text in split" in err
-    for more, why in ((("--split", "train"), "it has "), (("--limit", "-1"), "a number of texts, or 0 for all")):
-        code, _, err = cli("agreement", "first", *more)
-        assert code == 2 and why in " ".join(err.split())
 
 
-def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
-    asked = "patch", "first", "word1 is good", "word1 is bad"
-    shown = load(cli(*asked, "--target", "positive", "--json"))
-    kinds = [each["kind"] for each in shown["patches"] if each["layer"] == 1]
-    assert kinds == ["layer", "token", "token", "token", "head", "head"]
-    whole = next(each for each in shown["patches"] if each["kind"] == "layer" and each["layer"] == 1)
-    assert whole["log_odds"] == pytest.approx(shown["donor_log_odds"], abs=1e-4)
-    donor = load(cli("explain", "first", "word1 is bad", "--target", "positive", "--json"))
-    assert shown["donor_log_odds"] == pytest.approx(donor["log_odds"], abs=1e-4)
-    out = cli(*asked)[1]
+def test_patch_prints_what_each_place_of_the_donor_moves(cli, trained):
+    out = cli("patch", "first", "word1 is good", "word1 is bad")[1]
     assert "good ← bad" in out and "everything" in out and "head 2" in out and "layer 2" in out
-    code, _, err = cli("patch", "first", "word1 is good", "bad")
-    assert code == 2 and "The first has 3: word1 | is | good; the second 1: bad" in " ".join(err.split())
 
 
-def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
-    for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
-        code, out, err = cli("explain", "first", "good", *wrong)
-        assert code == 2 and out == "" and why in " ".join(err.split())
-    assert load(cli("explain", "first", "", "--json"))["words"] == []
-
-
-def test_flip_shows_the_words_that_change_the_answer(cli, trained):
+def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, trained):
     asked = "flip", "first", "Word1 is  good"
     shown = load(cli(*asked, "--json"))
-    flipped, [move] = shown["flip"], shown["flip"]["moves"]
-    assert (shown["target"], shown["label"], flipped["label"]) == ("positive", "positive", "negative")
-    assert (shown["verdict"], move["word"], move["start"], move["end"]) == ("proven", "good", 10, 14)
-    changed = "Word1 is" if move["with"] is None else f"Word1 is  {move['with']}"
-    [again] = load(cli("predict", "first", changed, "--json"))["predictions"]
-    assert flipped["text"] == changed and again["label"] == "negative"
-    assert flipped["probabilities"] == pytest.approx(again["probabilities"], abs=1e-6)
-    assert {"deletions": 3, "replacements": 2, "candidates": 8, "readings": 4000, "words": 3}.items() <= shown[
-        "moves_allowed"
-    ].items()
+    [move] = shown["flip"]["moves"]
     code, out, err = cli(*asked)
     lines = out.splitlines()
     added = "" if move["with"] is None else f"{{+{move['with']}+}}"
     assert code == 0 and err.startswith("reading: ")
     assert lines[0].startswith("positive 0.") and lines[1] == f"Word1 is  [-good-]{added}"
     assert lines[2].startswith("negative 0.") and lines[3].startswith("proven: no smaller set of moves")
-    assert lines[4].startswith("moves: of 3 words up to 3 deleted") and lines[4].endswith(
-        f"{shown['readings']} texts read"
-    )
-
-
-def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
+    assert lines[4].startswith("moves: of 3 words up to 3 deleted")
+    assert lines[4].endswith(f"{shown['readings']} texts read")
     assert "[bold]:x:[/bold] [-good-]" in cli("flip", "first", "[bold]:x:[/bold] good")[1]
-    for wrong, why in (
-        (("--target", "nice"), "has negative, positive"),
-        (("--readings", 0), "readings 0: from 1 to 4"),
-    ):
-        code, out, err = cli("flip", "first", "good", *wrong)
-        assert code == 2 and out == "" and why in " ".join(err.split())
-    empty = load(cli("flip", "first", "", "--json"))
-    assert (empty["flip"], empty["verdict"], empty["readings"]) == (None, "none, proven", 1)
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
-def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
-    asked = "distance", "first", "Word1 is [not] {} good", "--insert", "so | so far"
-    shown = load(cli(*asked, "--json"))
-    assert [step["words"] for step in shown["steps"]] == [0, 1, 3] and shown["target"] == "positive"
-    assert [step["text"] for step in shown["steps"]] == [
-        *("Word1 is not good", "Word1 is not so good", "Word1 is not so so far good")
-    ]
-    for curve in shown["curves"]:
-        for what, key in (("probabilities", "text"), ("without", "without")):
-            again = load(cli("predict", curve["run"], *(step[key] for step in shown["steps"]), "--json"))
-            expected = [each["probabilities"]["positive"] for each in again["predictions"]]
-            assert curve[what] == pytest.approx(expected, abs=1e-6)
-    code, out, _ = cli(*asked)
+def test_distance_prints_a_line_for_each_number_of_words(cli, trained):
+    code, out, _ = cli("distance", "first", "Word1 is [not] {} good", "--insert", "so | so far")
     assert code == 0 and out.splitlines()[-4].split() == ["words", "first"]
     assert len(out.splitlines()[-1].split()) == 3
-    bare = load(cli("distance", "first", "nobody liked", "--most", 1, "--target", "negative", "--json"))
-    assert len(bare["steps"]) == 2 and bare["curves"][0]["without"] is None and bare["target"] == "negative"
-
-
-def test_distance_refuses_what_it_cannot_fill(cli, trained):
-    for wrong, why in (
-        (("good",), "mark one place with {}"),
-        (("{} {}",), "there are 2"),
-        (("not good", "--most", 99), "from 0 to"),
-        (("not good", "--insert", "|"), "nothing to put in"),
-        (("not good", "--target", "nice"), "has negative, positive"),
-        (("not good", "--against", "nobody"), "nobody"),
-    ):
-        code, out, err = cli("distance", "first", *wrong)
-        assert code == 2 and out == "" and why in " ".join(err.split())
-
-
-def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
-    shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
-    assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)
-    assert shown["file"].endswith(".npy")
-    assert -1 <= shown["quality"]["silhouette_space"] <= 1
-    assert load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json")) == {**shown, "computed": False}
-    code, _, err = cli("project", "first", "--method", "mds")
-    assert code == 2 and "pca, tsne, umap" in err
-    code, _, err = cli("project", "first", "--split", "dev")
-    assert code == 2 and "it has test, validation" in err
 
 
 def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
@@ -676,27 +453,10 @@ def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirre
     assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
 
 
-def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
-    shown = load(cli("inspect", "first", "", "--json"))
-    assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
-
-
-def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
-    done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
-    assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
-    assert load(cli("inspect", "yardstick", "so good", "--json"))["layers"] == []
-    assert [word["push"] > 0 for word in load(cli("explain", "yardstick", "so good", "--json"))["words"]][1]
-    code, _, err = cli("explain", "yardstick", "so good", "--method", "integrated")
-    assert code == 2 and "choose deletion or shapley" in " ".join(err.split())
-    assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
-
-
-def test_runs_are_listed_shown_and_removed(cli, trained):
+def test_runs_are_listed_and_what_cannot_be_shown_or_cancelled_is_refused(cli, trained):
     rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
     assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
     assert rows["first"]["status"] == "done" and rows["first"]["metrics"] == trained["metrics"]
-    load(cli("train", "--data", "reviews.csv", "--epochs", 1, "--name", "gone", "--json", *TINY))
-    assert load(cli("runs", "rm", "gone", "--json")) == {"run": "gone", "removed": True}
     assert cli("runs", "show", "gone")[0] == 2
     assert cli("runs", "cancel", "first")[0] == 2
 
@@ -768,16 +528,6 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
     assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
 
 
-def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
-    (place / "bare.csv").write_text(
-        "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))
-    )
-    found = load(cli("data", "check", "bare.csv", "--json"))["files"][0]
-    assert found["header"] and found["rows"] == 40
-    found = load(cli("data", "check", "bare.csv", "--set", "data.header=no", "--json"))["files"][0]
-    assert not found["header"] and found["rows"] == 41 and found["classes"] == {"bad": 20, "good": 21}
-
-
 def test_card_has_counts_and_the_yardstick(cli):
     card = load(cli("data", "card", "reviews.csv", "--json"))
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
@@ -811,22 +561,53 @@ WRONG = {
     "nothing to predict": (["predict", "first"], "nothing to predict"),
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
     "unknown figure": (["figures", "first", "--to", "figures", "--only", "roc,rco"], "no figure is called 'rco'"),
-    "no place": (["figures", "first"], "Missing option '--to'"),
+    "figures without a place": (["figures", "first"], "Missing option '--to'"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
     "resume and settings": (
         ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],
         "leave out --data, --epochs",
     ),
     "no such option": (["train", "--modle", "x"], "No such option"),
+    "no number": (["dashboard", "--port", "1e400", "--no-browser"], "--port"),
+    "own data mixed": (["pretrain", "--data", "sst2", "--apart", "mine.csv"], "--data mine.csv: a registered data set"),
+    "no such length": (["train", "--length", "a week"], "'short', 'medium', 'full'"),
+    "no zip": (["runs", "import", "bad.zip"], "bad.zip: is not a zip file"),
+    "no such layer": (["steps", "first", "good", "--layer", "7"], "layer 7: this model has layers 1 to 2"),
+    "no such class": (["explain", "first", "good", "--target", "nice"], "has negative, positive"),
+    "no such method": (["explain", "first", "good", "--method", "lime"], "one of deletion, sh"),
+    "parts by a method": (["explain", "first", "good", "--parts", "--method", "deletion"], "leave --parts out"),
+    "methods by a method": (["explain", "first", "good", "--methods", "--method", "deletion"], "leave --methods out"),
+    "methods and parts": (["explain", "first", "good", "--methods", "--parts"], "one of them"),
+    "lambdas and parts": (["explain", "first", "good", "--lambdas", "--parts"], "one of them"),
+    "lambdas by a method": (["explain", "first", "good", "--lambdas", "--method", "deletion"], "leave --lambdas out"),
+    "believe a strange method": (["believe", "first", "--method", "lime"], "lime"),
+    "believe of nothing": (["believe", "first", "--limit", "0"], "--limit 0"),
+    "agreement on no split": (["agreement", "first", "--split", "train"], "it has "),
+    "agreement below nothing": (["agreement", "first", "--limit", "-1"], "a number of texts, or 0 for all"),
+    "patch of other lengths": (
+        ["patch", "first", "word1 is good", "bad"],
+        "The first has 3: word1 | is | good; the second 1: bad",
+    ),
+    "flip to no class": (["flip", "first", "good", "--target", "nice"], "has negative, positive"),
+    "flip without reading": (["flip", "first", "good", "--readings", "0"], "readings 0: from 1 to 4"),
+    "no place": (["distance", "first", "good"], "mark one place with {}"),
+    "two places": (["distance", "first", "{} {}"], "there are 2"),
+    "too many words": (["distance", "first", "not good", "--most", "99"], "from 0 to"),
+    "nothing to put in": (["distance", "first", "not good", "--insert", "|"], "nothing to put in"),
+    "distance to no class": (["distance", "first", "not good", "--target", "nice"], "has negative, positive"),
+    "distance against nobody": (["distance", "first", "not good", "--against", "nobody"], "nobody"),
+    "no such map": (["project", "first", "--method", "mds"], "pca, tsne, umap"),
+    "a map of no split": (["project", "first", "--split", "dev"], "it has test, validation"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, arguments, words):
+def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, place, arguments, words):
+    (place / "bad.zip").write_bytes(b"no zip")
     before = cli("runs", "list", "--json")[1]
     code, out, err = cli(*arguments)
     assert code == 2, err
-    assert words in err and "Traceback" not in err and out == ""
+    assert words in " ".join(err.split()) and "Traceback" not in err and out == ""
     assert cli("runs", "list", "--json")[1] == before
 
 
@@ -863,11 +644,6 @@ def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
     started = load(cli("runs", "show", "special", "--json"))
     assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
-
-
-def test_only_registered_data_sets_are_mixed(cli):
-    code, _, err = cli("pretrain", "--data", "sst2", "--apart", "mine.csv")
-    assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())
 
 
 def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):

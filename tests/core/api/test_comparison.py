@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import sentiscope
 
@@ -41,31 +40,6 @@ def asked(cli):
     return call
 
 
-@pytest.fixture(scope="module")
-def found(asked):
-    code, out, err = asked("compare", *STARTERS, "--by", "phenomenon", "--json")
-    assert code == 0, err
-    assert out.count("\n") == 1, "one JSON object on stdout"
-    return json.loads(out)
-
-
-def test_json_has_runs_pairs_and_values(found):
-    assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
-    assert (found["data"], found["split"], found["n"], len(found["pairs"])) == ("built-in", "test", 3202, 3)
-    assert {row["value"] for row in found["by"]} >= {"negation", "irony"} and len(found["by"]) % 3 == 0
-
-
-def test_a_pair_is_counted_as_its_tables_count(found):
-    right = {}
-    for run in STARTERS[:2]:
-        table = pd.read_parquet(TRAINED / run / "evaluation" / "test" / "predictions.parquet")
-        right[run] = (table["label"] == table["predicted"]).to_numpy()
-    first, second = right.values()
-    pair = found["pairs"][0]
-    assert (pair["only_first_right"], pair["only_second_right"]) == ((first & ~second).sum(), (second & ~first).sum())
-    assert pair["difference"] == pytest.approx(first.mean() - second.mean()) and pair["only_first_right"] > 0
-
-
 def test_a_person_reads_a_finding_letters_and_verdicts(asked):
     code, out, _ = asked("compare", *STARTERS)
     assert code == 0
@@ -85,10 +59,6 @@ def test_other_data_are_asked_of_the_models(asked):
     ("words", "reason"),
     [
         (["starter-vanilla"], "two runs or more"),
-        (["starter-vanilla", "starter-nobody"], "no run 'starter-nobody'"),
-        ([*STARTERS[:2], "--split", "dev"], "no predictions of a split 'dev'"),
-        ([*STARTERS[:2], "--metric", "boldness"], "no metric 'boldness'"),
-        ([*STARTERS[:2], "--by", "colour"], "--by colour: these rows have no such column; they have"),
         ([*STARTERS[:2], "--data", "nowhere.csv"], "nowhere.csv"),
         ([STARTERS[0]] * 2, "'starter-vanilla' cannot be compared with itself; a comparison needs two runs or more"),
         ([*STARTERS[:2], "--map", "pos=positive"], "--map belongs to --data"),
@@ -104,32 +74,15 @@ def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
     assert code == 2 and out == "" and reason in " ".join(err.split()) and "Traceback" not in err
 
 
-def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
-    """Codes come to the same as the words, and rows of a label that is left out are not counted."""
-    options = ["--map", "0=negative", "--map", "1=positive"]
-    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options, "--json")
+def test_labels_of_other_data_are_renamed_and_left_out_and_one_that_no_row_has_is_told(asked):
+    options = [word for pair in ("0=", "1=positive", "good=positive") for word in ("--map", pair)]
+    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options)
     assert code == 0, err
-    words = json.loads(asked("compare", *STARTERS[:2], "--data", "own.csv", "--json")[1])
-    assert json.loads(out)["pairs"] == words["pairs"]
-    half = json.loads(
-        asked("compare", *STARTERS[:2], "--data", "codes.csv", "--map", "0=", "--map", "1=positive", "--json")[1]
-    )
-    assert half["n"] == 20
-    merged = asked("compare", *STARTERS[:2], "--data", "codes.csv", "--map", "0=positive", "--map", "1=positive")[1]
-    assert "n = 40" in merged
-
-
-def test_a_label_that_no_row_has_is_told(asked):
-    code, out, err = asked(
-        "compare", *STARTERS[:2], "--data", "own.csv", "--map", "good=positive", "--map", "negative="
-    )
-    assert code == 0, err
+    assert "n = 20" in out and "Note: left out: label '0' (20 rows)" in out
     assert "Note: no row has the label 'good', which is to be renamed or left out" in out
-    assert "Note: left out: label 'negative' (20 rows)" in out
 
 
-def test_python_gives_the_same(found, monkeypatch):
+def test_runs_may_stand_where_names_are_asked_for(monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-    first, *others = STARTERS
-    assert sentiscope.run(first).compare(*others, by=["phenomenon"]) == found
-    assert sentiscope.compare(sentiscope.run(first), *others)["pairs"] == found["pairs"]
+    first, *others = map(sentiscope.run, STARTERS)
+    assert len(sentiscope.compare(first, *others)["pairs"]) == 3

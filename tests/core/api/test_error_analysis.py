@@ -1,4 +1,4 @@
-"""`sentiscope errors` and `run.errors`: tables, JSON, CSV, empty selections and refusals."""
+"""`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and refusals."""
 
 from __future__ import annotations
 
@@ -49,17 +49,11 @@ def test_the_errors_stand_with_truth_and_answer(cli):
 
 
 @pytest.mark.slow
-def test_json_python_and_csv_have_the_same_rows(cli, place):
+def test_json_and_csv_have_the_same_rows(cli, place):
     code, out, _ = cli("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv", "--json")
     found = json.loads(out)
-    assert code == 0 and found == Run("three", RunStore(place / "runs")).errors(where=["wrong", "truth=good"])
-    assert found["selected"] == {
-        "n": 1,
-        "wrong": 1,
-        "rate": 1.0,
-        "interval": [pytest.approx(0.2065, abs=1e-4), 1.0],
-        "share": 0.025,
-    }
+    whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
+    assert code == 0 and found["selected"] == whole
     assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
     written = pd.read_csv(place / "x.csv")
     assert written["id"].tolist() == ["t-1"] and written["note"].tolist() == ["'=1+1"]
@@ -74,14 +68,6 @@ def test_nothing_selected_is_zeros_and_a_sentence(cli):
     assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
     code, out, _ = cli("errors", "three", "--where", "text~nobody says this")
     assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
-
-
-@pytest.mark.slow
-def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
-    code, out, _ = cli("errors", "twenty", "--json")
-    assert code == 0 and json.loads(out)["wrong"] == 20
-    code, _, err = cli("errors", "twenty", "--where", "truth=class 20")
-    assert code == 2 and "class 19" in err
 
 
 @pytest.mark.slow
@@ -120,12 +106,6 @@ def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli
 
 
 @pytest.mark.slow
-def test_of_several_labels_what_is_missed_can_be_asked(cli):
-    code, out, _ = cli("errors", "several", "--where", "missed=loud", "--json")
-    assert code == 0 and [row["text"] for row in json.loads(out)["rows"]] == ["one"]
-
-
-@pytest.mark.slow
 def test_labels_are_not_doubted_where_the_data_are_gone(cli):
     code, out, _ = cli("errors", "three", "--label-errors")
     assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
@@ -138,6 +118,7 @@ def test_labels_are_not_doubted_where_the_data_are_gone(cli):
         (("nobody",), "no run 'nobody'"),
         (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
         (("three", "--where", "colour=red"), "Names: truth, said, margin"),
+        (("three", "--order", "shortest"), "no order shortest; there are sure, wrong, margin, unsure, file"),
         (("three", "--csv", "no/such/x.csv"), "cannot be written"),
         (("three", "--csv", f"{'x' * 300}.csv"), "cannot be written"),
         (("three", "--csv", "~nosuchuser/x.csv"), "cannot be written"),
@@ -164,24 +145,11 @@ def test_one_clause_needs_no_list_in_python(place):
 
 
 @pytest.mark.slow
-def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-    code, out, _ = cli("errors", "starter-vanilla", "--where", "phenomenon=irony", "--json")
-    found = json.loads(out)
-    assert code == 0 and {"phenomenon", "domain"} <= set(found["own"])
-    assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
-
-
-@pytest.mark.slow
 def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
     asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
     rows = json.loads(cli(*asked, "--json")[1])["rows"]
-    assert rows == Run("twenty", RunStore(place / "runs")).errors(where="all", order="margin")["rows"]
     assert [row["key"] for row in rows] == pd.read_csv(place / "ordered.csv")["key"].tolist()
-    wrong_first = json.loads(cli("errors", "three", "--where", "all", "--order", "wrong", "--json")[1])["rows"]
-    assert [row["wrong"] for row in wrong_first] == [True] * 3 + [False] * 37
-    code, _, err = cli("errors", "three", "--order", "shortest")
-    assert code == 2 and "no order shortest; there are sure, wrong, margin, unsure, file" in " ".join(err.split())
+    assert (margins := [row["margin"] for row in rows]) == sorted(margins)
 
 
 @pytest.mark.slow
@@ -189,16 +157,11 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
     found = json.loads(out)
-    assert code == 0 and found == Run("three", RunStore(place / "runs")).slices()
     [one] = found["slices"]
-    assert (one["n"], one["wrong"], one["share"], one["where"], one["said"]) == (20, 2, 0.5, ["truth=bad"], "true bad")
-    assert one["rate"] == 0.1 and one["interval"] == pytest.approx([0.0279, 0.3010], abs=1e-4)
-    [of_none] = json.loads(cli("slices", "none", "--json")[1])["slices"]
-    assert of_none["wrong"] == 0 and of_none["name"] == "bad ones"
+    assert code == 0 and (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["truth=bad"], "true bad")
     inside = json.loads(cli("errors", "three", "--slice", "bad ones", "--where", "wrong", "--json")[1])
     assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
     assert json.loads(cli("errors", "three", "--slice", "bad ones", "--json")[1])["selected"]["n"] == 20
-    assert one["metrics"]["accuracy"] == 0.9 and one["per_class"]["bad"]["recall"] == 0.9
     assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
     printed = " ".join(cli("slices", "three")[1].split())
     low, high = one["intervals"]["f1_macro"]
@@ -226,14 +189,3 @@ def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, argum
     code, _, err = cli("slices", "three", *arguments)
     assert code == 2 and said in " ".join(err.split())
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
-
-
-@pytest.mark.slow
-def test_a_slice_that_a_run_does_not_have_is_said(cli, place):
-    cli("slices", "three", "--save", "thirds", "--where", "note==1+1")
-    one = Run("none", RunStore(place / "runs")).slices(save="gone", where="text~no. 7")["slices"]
-    assert [each["n"] for each in one] == [0, 40]
-    found = json.loads(cli("slices", "tagged", "--json")[1])["slices"]
-    assert found == []  # other data
-    for name in ("thirds", "gone"):
-        cli("slices", "three", "--rm", name)

@@ -72,24 +72,15 @@ def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys)
 def test_a_length_is_settings_that_others_override(table):
     with pytest.raises(InputError, match="'short', 'medium', 'full'"):
         train(str(table), length="a week")
-    made = train(str(table), "tfidf-logreg", {"data.limit": 40}, length="short", name="cut")
-    assert made.config.data.limit == 40
+    made = train(str(table), "tfidf-logreg", length="short", limit=40, seed=3, name="cut")
+    config = made.config
+    assert (config.training.epochs, config.training.seed, config.data.limit) == (4, 3, 40)
 
 
 @pytest.mark.slow
-def test_an_explanation_is_that_of_the_command(chosen):
-    found = chosen.explain(TEXT, method="gradient", target="negative")
-    assert found == api.explain(chosen.name, TEXT, method="gradient", target="negative", store=chosen.store)
-    assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
-    assert chosen.flip(TEXT, readings=50) == api.flip(chosen.name, TEXT, readings=50, store=chosen.store)
-    template = "it was [not] {} good"
-    assert chosen.distance(template, against=[chosen], insert="so so") == api.distance(
-        chosen.name, template, insert="so so", store=chosen.store
-    )
-    assert chosen.lambdas(TEXT) == api.lambdas(chosen.name, TEXT, store=chosen.store)
-    steps = chosen.steps(TEXT, layer=1, head=2)
-    assert steps == api.steps(chosen.name, TEXT, layer=1, head=2, store=chosen.store)
-    assert chosen.parts(TEXT) == api.parts(chosen.name, TEXT, store=chosen.store)
+def test_a_run_may_stand_where_a_name_is_asked_for(chosen):
+    found = chosen.distance("it was [not] {} good", against=[chosen], insert="so so")
+    assert found == api.distance(chosen.name, "it was [not] {} good", insert="so so", store=chosen.store)
 
 
 def test_history_and_predictions_are_frames(chosen):

@@ -72,10 +72,35 @@ def is_read(family, name):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
+def configured():
+    """Settings of a training run that takes a moment: configured(file, preset, **settings)."""
+    return configure
+
+
+@pytest.fixture(scope="session")
+def trained_on_reviews(tmp_path_factory):
+    """Train a run for several tests, which only read it: trained_on_reviews(preset, name, **settings) → its folder."""
+
+    def train(preset, name, **settings):
+        folder = tmp_path_factory.mktemp(name)
+        store = RunStore(folder / "runs")
+        execute(store, store.create(configure(reviews(folder / "reviews.csv"), preset, **settings), preset, name).run)
+        return store.path(name)
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def finished(trained_on_reviews):
     """A run directory with `mine`, which has learnt for an epoch; read only."""
-    folder = tmp_path_factory.mktemp("finished")
+    return trained_on_reviews("vanilla", "mine", **{"training.epochs": 1}).parent
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """A store, its finished run of three epochs, and the progress in the record at each kind of event; read only."""
+    folder, told = tmp_path_factory.mktemp("whole"), {}
     store = RunStore(folder / "runs")
-    config = configure(reviews(folder / "reviews.csv"), "vanilla", **{"training.epochs": 1})
-    execute(store, store.create(config, "vanilla", "mine").run)
-    return store.folder
+    run = store.create(configure(reviews(folder / "reviews.csv")), "ndt-01-n3", "mine").run
+    execute(store, run, on_event=lambda event: told.setdefault(event["kind"], store.read(run).progress))
+    return store, run, told

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 
 import psutil
 import pytest
+from waiting import until
 
 from core.exceptions import InputError, NotAvailable
 from core.runs import analyses, errands, queue
@@ -153,10 +153,3 @@ def test_more_than_may_wait_are_refused(store, here, monkeypatch):
         with pytest.raises(InputError, match=r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"):
             here.start()
     assert errands.job(here).status == "none"
-
-
-def until(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
 from tiny_backbones import SIZES, backbone, changed, word_pieces
+from waiting import cancel_at
 
 from core import api
 from core.config import compose
@@ -22,13 +23,14 @@ from core.runs.bodies import body_of, published
 from core.runs.borrowed import BACKBONE, Borrowed, begun
 from core.runs.load import load_run
 from core.runs.memory import check_fits, check_time, needed
-from core.runs.record import CANCEL, CHECKPOINT, WEIGHTS
+from core.runs.record import CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, members
 from core.runs.worker import execute
 from core.text.pretrained import PretrainedTokenizer
 
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 """BERT base."""
+LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
 WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})
 """A file of weights."""
 
@@ -418,8 +420,7 @@ def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_
 
 @pytest.mark.slow
 def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, begin, tiny_backbone, tmp_path):
-    settings = {"model.attention.lexical": "add", "text.lexicon": "vader", "training.portions": 2}
-    record = execute(store, begin("whole", **settings, **{"model.attention.learn_strength": True}))
+    record = execute(store, begin("whole", **LEXICAL, **{"training.portions": 2}))
     assert record.status == "done", record.reason
     assert record.results["backbone"]["unchanged"] == 0 and len(record.results["scalars"]["strength"]) == 2
     before = load_run(store, "whole").predict(["good film"]).probabilities
@@ -449,44 +450,16 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
 @pytest.mark.parametrize(
     ("family", "settings"),
     [
-        ("bert", {"training.frozen": 0}),
         ("bert", {"training.frozen": 2}),
         ("roberta", {"training.portions": 3, "training.class_weights": "balanced"}),
-        ("distilbert", {"training.frozen": 1}),
-        (
-            "electra",
-            {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True},
-        ),
-        ("xlm-roberta", {"model.head.kernels": "2,3", "model.head.channels": 4}),
+        ("electra", {**LEXICAL, "model.head.kernels": "2,3", "model.head.channels": 4}),
     ],
 )
 def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
     own = {"model.backbone": str(backbone(tmp_path / family, family))}
     whole, cut = (begin(name, **{**with_backbone("pretrained", own), **settings}) for name in ("whole", "cut"))
     execute(store, whole)
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 8:
-            (store.path(cut) / CANCEL).touch()
-
-    assert execute(store, cut, on_event=cancel).status == "cancelled"
+    assert execute(store, cut, on_event=cancel_at(store, cut, 8)).status == "cancelled"
     assert execute(store, cut).status == "done"
     first, second = ((store.path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
     assert first == second
-
-
-@pytest.mark.slow
-def test_a_finished_run_is_asked_by_every_verb(store, begin, tiny_backbone):
-    run = begin("asked", **{"model.attention.lexical": "add", "text.lexicon": "vader"})
-    execute(store, run)
-    text = "good film, not bad"
-    assert api.predict(run, [text], store=store)["predictions"]
-    inside = api.inspect(run, text, store=store)
-    assert inside["tokens"][0] == "[CLS]" and inside["tokens"][-1] == "[SEP]"
-    for method in ("deletion", "integrated", "attention"):
-        assert [word["word"] for word in api.explain(run, text, method=method, store=store)["words"]]
-    assert api.flip(run, "good film", store=store)
-    assert api.patch(run, "good film", "bad film", store=store)
-    assert api.parts(run, text, store=store)
-    assert len(api.layers(run, store=store)["stages"]) == 4
-    assert api.steps(run, text, store=store)["stages"]

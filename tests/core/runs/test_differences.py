@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from core import api
-from core.data.table import Dataset
-from core.exceptions import NotAvailable
 from core.runs import differences
 from core.runs.load import load_run
 from core.runs.predictions import read_predictions
@@ -64,17 +62,6 @@ def test_a_split_is_compared_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(differences, "trained_on", lambda record: pytest.fail("it is kept"))
     assert differences.split_differences(record, "test") == first
     assert differences.split_differences(record, "train") is None
-
-
-def test_data_that_are_not_here_are_said_to_be(monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
-
-    def missing(record) -> Dataset:
-        raise NotAvailable("not here")
-
-    monkeypatch.setattr(differences, "trained_on", missing)
-    with pytest.raises(NotAvailable, match="not here"):
-        differences.split_differences(STORE.read(RUN), "test")
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from waiting import cancel_at
 
 from core.data.load import load
 from core.data.sources import suited
@@ -35,32 +36,30 @@ def rows_without_time(store, run):
 
 
 @pytest.mark.slow
-def test_a_run_from_a_file_to_its_results(store, tiny):
-    run = store.create(tiny(), "ndt-01-n3", "mine").run
-    told = []
-    record = execute(store, run, on_event=lambda event: told.append(event["kind"]))
-
-    assert record == store.read(run)
+def test_a_run_from_a_file_to_its_results(whole):
+    store, run, told = whole
+    record, loaded = store.read(run), load_run(store, run)
     assert record.status == "done"
     assert record.classes == ("negative", "positive")
-    assert record.vocabulary == load_run(store, run).tokenizer.size
+    assert record.vocabulary == loaded.tokenizer.size
     assert record.max_length == 16
-    assert record.parameters == sum(p.numel() for p in load_run(store, run).model.parameters())
+    assert record.parameters == sum(p.numel() for p in loaded.model.parameters())
     assert (record.threads, record.device) == (1, "cpu")
     assert record.seconds > 0 and len(record.data_fingerprint) == 64 and record.data_notes
     assert record.versions["torch"] == torch.__version__
-    done = {"step": 36, "steps": 36, "epoch": 3, "epochs": 3}
-    assert record.progress == {**done, "rows": {"train": 96, "validation": 12}, "machine": this_machine()}
-    first = list(dict.fromkeys(kind for kind in told if kind not in ("step", "epoch")))
+    planned = {"steps": 36, "epochs": 3, "rows": {"train": 96, "validation": 12}}
+    assert record.progress == {**planned, "step": 36, "epoch": 3, "machine": this_machine()}
+    first = [kind for kind in told if kind not in ("step", "epoch")]
     assert first == ["queued", "running", "data", "tokenizer", "training", "evaluation", "intervals", "yardstick"]
+    assert {**planned, "step": 0}.items() <= told["training"].items(), "it is in the record before the first step"
 
     results = record.results
     assert results.keys() == {
         *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick"),
         *("temperature", "interval_version"),
     }
-    told = results["temperature"]
-    assert (told["value"], told["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
+    cooled = results["temperature"]
+    assert (cooled["value"], cooled["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
     assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
     assert results["metrics"].keys() == {"validation", "test"}
     assert [len(layer) for layer in results["lambda"]] == [2, 2]
@@ -71,12 +70,6 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
     assert json.loads((store.path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
     assert not (store.path(run) / CHECKPOINT).exists()
 
-
-@pytest.mark.slow
-def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
-    run = store.create(tiny(), "ndt-01-n3").run
-    execute(store, run)
-    loaded = load_run(store, run)
     assert not loaded.model.training
     assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
     table = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
@@ -187,36 +180,33 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
     written = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
     again = predict_texts(loaded.model, loaded.tokenizer, written["text"].tolist()).probabilities
     assert np.allclose(again[:, 1], written["probability:positive"], atol=1e-6)
+    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
+    if preset == "tfidf-logreg":
+        assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["vanilla", "differential", "differential-v2", "ndt-free-n2"])
-def test_other_models_train_too(store, tiny, preset):
-    run = store.create(tiny(preset, **{"training.epochs": 1}), preset).run
-    record = execute(store, run)
-    assert record.status == "done"
-    assert ("lambda" in record.results) == (preset != "vanilla")
-
-
-@pytest.mark.slow
-def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
-    whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
-    execute(store, whole)
+def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, whole, monkeypatch):
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
+    cut, seen = store.create(tiny(), "ndt-01-n3", "cut").run, []
 
     def cancel(event):
+        seen.append(store.read(cut).progress.get("step"))
         if event["kind"] == "step" and event["step"] == 17:
             (store.path(cut) / CANCEL).touch()
 
     record = execute(store, cut, on_event=cancel)
     assert record.status == "cancelled"
-    assert record.progress["step"] == 17
+    assert record.progress["step"] == 17 and "continues it" in record.reason
     assert load_run(store, cut).record.status == "cancelled"  # the best weights so far can be looked at
+    assert {0, 5, 12} <= set(seen), "checkpoints within an epoch tell the record how far it is"
     torch.rand(7)
     assert execute(store, cut).status == "done"
-    assert weights(store, cut) == weights(store, whole)
-    assert rows_without_time(store, cut) == rows_without_time(store, whole)
+    there, other, _ = whole
+    assert weights(store, cut) == weights(there, other)
+    assert rows_without_time(store, cut) == rows_without_time(there, other)
     same = ("metrics", "lambda", "intervals", "silhouette", "best_epoch")
-    first, second = (store.read(run).results for run in (whole, cut))
+    first, second = there.read(other).results, store.read(cut).results
     assert {key: first[key] for key in same} == {key: second[key] for key in same}
 
 
@@ -226,35 +216,24 @@ def test_a_training_goes_on_without_the_file_of_its_lexicon(store, tiny, tmp_pat
     words.write_text("word,polarity\ngood,1\nbad,-1\n")
     settings = {"text.lexicon": str(words), "model.attention.lexical": "add"}
     run = store.create(tiny("vanilla", **settings), "vanilla").run
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 9:
-            (store.path(run) / CANCEL).touch()
-
-    assert execute(store, run, on_event=cancel).status == "cancelled"
+    assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
     words.unlink()
     assert execute(store, run).status == "done"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("keep", "hint"), [(True, "continues it"), (False, "begins it anew")])
-def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep, hint):
+def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
-    record = execute(store, run, on_event=lambda event: event.get("step") == 17 and jobs.cancel(store, run, keep=keep))
-    assert hint in record.reason
-    assert (store.path(run) / CHECKPOINT).exists() == keep
+    record = execute(store, run, on_event=lambda event: event.get("step") == 17 and jobs.cancel(store, run, keep=False))
+    assert "begins it anew" in record.reason
+    assert not (store.path(run) / CHECKPOINT).exists()
     assert not store.cancel_requested(run)
 
 
 @pytest.mark.slow
 def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 17:
-            (store.path(run) / CANCEL).touch()
-
-    execute(store, run, on_event=cancel)
+    execute(store, run, on_event=cancel_at(store, run, 17))
     history = store.path(run) / HISTORY
     history.write_bytes(history.read_bytes()[:-30] + b"\n\xff\x00 junk\n{")
     assert execute(store, run).status == "done"
@@ -264,9 +243,8 @@ def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, ti
 
 
 @pytest.mark.slow
-def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_room(store, tiny, monkeypatch):
-    whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
-    execute(store, whole)
+def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_room(store, tiny, whole, monkeypatch):
+    cut = store.create(tiny(), "ndt-01-n3", "cut").run
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -280,7 +258,7 @@ def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_roo
         with pytest.raises(StorageError, match=r"cut.*: cannot be written: the disk is full; free some space"):
             execute(store, cut, on_event=fill)
     assert execute(store, cut).status == "done"
-    assert weights(store, cut) == weights(store, whole)
+    assert weights(store, cut) == weights(*whole[:2])
 
 
 @pytest.mark.slow
@@ -353,33 +331,6 @@ def test_a_run_waits_for_its_turn_and_can_be_cancelled_there_or_later(store, tin
 
 
 @pytest.mark.slow
-def test_the_plan_is_in_the_record_before_the_first_step(store, tiny):
-    run = store.create(tiny(), "ndt-01-n3").run
-    seen = {}
-    execute(store, run, on_event=lambda event: seen.setdefault(event["kind"], store.read(run).progress))
-    plan = seen["training"]
-    assert (plan["step"], plan["steps"], plan["epochs"]) == (0, 36, 3)
-    assert plan["rows"] == {"train": 96, "validation": 12}
-
-
-@pytest.mark.slow
-def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, monkeypatch):
-    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
-    run = store.create(tiny(**{"training.epochs": 1}), "ndt-01-n3").run
-    seen = []
-    execute(store, run, on_event=lambda event: seen.append(store.read(run).progress.get("step")))
-    assert {0, 5, 12} <= set(seen)
-
-
-@pytest.mark.slow
-def test_a_baseline_names_its_files_as_others_do(store, tiny):
-    run = store.create(tiny("tfidf-logreg"), "tfidf-logreg").run
-    execute(store, run)
-    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
-    assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
-
-
-@pytest.mark.slow
 def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
     whole, cut = (store.create(tiny("vanilla", **{"training.masked_epochs": 2}), "vanilla").run for _ in "ab")
     told = []
@@ -390,12 +341,7 @@ def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(s
     assert record.progress["step"] == 36, "steps of the labels"
     ended = [row["epoch"] for row in read_history(store.path(whole) / MASKED).kind("epoch")]
     assert ended == [0, 1]
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 17:
-            (store.path(cut) / CANCEL).touch()
-
-    stopped = execute(store, cut, on_event=cancel)
+    stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
     assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
     assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
     assert execute(store, cut).status == "done"

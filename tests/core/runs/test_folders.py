@@ -13,12 +13,10 @@ from core import api
 from core.atomic import write_text
 from core.cache import cache_folder
 from core.config import compose
-from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, RunNotFound
 from core.runs import jobs
 from core.runs.archive import export_run, import_zip
 from core.runs.folders import is_starter, runs_dir, starters, starters_dir
-from core.runs.projections import MapFiles
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, RECORD
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
@@ -147,13 +145,3 @@ def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
     assert first["computed"] and Path(first["file"]).is_relative_to(cache_folder())
     assert not api.project("starter-small", method="pca", store=store)["computed"]
     assert content(brought) == before
-
-
-@pytest.mark.slow
-def test_a_map_that_a_starter_brings_is_taken(store, brought, monkeypatch):
-    config = ProjectionConfig("pca", 2, 3000, 0)
-    with monkeypatch.context() as patch:
-        patch.setenv("SENTISCOPE_STARTERS", str(brought.parent / "none"))
-        made = api.project("starter-small", method="pca", store=RunStore(brought))
-    files = MapFiles.of(store, "starter-small", "test", config)
-    assert str(files.path("npy")) == made["file"] and Path(made["file"]).is_relative_to(brought)

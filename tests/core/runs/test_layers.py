@@ -8,8 +8,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
 from core import api
-from core.config import compose
-from core.exceptions import InputError, NotAvailable
+from core.exceptions import InputError
 from core.runs.layers import LayerFiles
 from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
@@ -71,19 +70,7 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
 
 @pytest.mark.slow
 def test_what_cannot_be_asked_is_said(store):
-    with pytest.raises(InputError, match="one of the three"):
-        api.neighbours("mine", store=store)
-    with pytest.raises(InputError, match="no sentence of test has the key"):
-        api.neighbours("mine", key="nothing", store=store)
     with pytest.raises(InputError, match="--most 0"):
         api.neighbours("mine", "good", most=0, store=store)
     with pytest.raises(InputError, match="split 'dev'"):
         api.layers("mine", split="dev", store=store)
-
-
-@pytest.mark.parametrize("family", ["bilstm", "tfidf-logreg"])
-def test_a_baseline_has_no_layers_and_says_so(tmp_path, family):
-    store = RunStore(tmp_path)
-    store.create(compose(family), family, "a")
-    with pytest.raises(NotAvailable, match="no layers of attention"):
-        api.layers("a", split="test", store=store)

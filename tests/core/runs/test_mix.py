@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from several import indicator_file
+from waiting import cancel_at
 
 from core import api
 from core.api.objects import Run
@@ -231,13 +232,8 @@ def test_a_training_that_is_interrupted_ends_with_the_same_mixture(store, data, 
     monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     config = configured(data)
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
-
-    def stop(event):
-        if event["kind"] == "step" and event["step"] == 3:
-            (store.path(cut) / "CANCEL").touch()
-
     first = execute(store, whole)
-    assert execute(store, cut, on_event=stop).status == "cancelled"
+    assert execute(store, cut, on_event=cancel_at(store, cut, 3)).status == "cancelled"
     second = execute(store, cut)
     assert second.status == "done"
     for name in (WEIGHTS, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}"):

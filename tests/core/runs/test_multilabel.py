@@ -1,4 +1,4 @@
-"""Runs on texts with several labels, from a made-up file to files, records, verbs and the map."""
+"""Runs on texts with several labels, from a made-up file to files, records, verbs, what they print, and the map."""
 
 import json
 
@@ -9,15 +9,15 @@ from several import LABELS, indicator_file, several_labels_file
 from sklearn import metrics as sk
 
 from core import api
+from core.api import printing
 from core.api.objects import Run
 from core.config import compose
-from core.data.load import load
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.metrics import thresholded
 from core.runs.record import RECORD
+from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
 from core.runs.worker import execute
-from core.training.history import read_history
 
 pytestmark = pytest.mark.slow
 
@@ -41,13 +41,24 @@ def file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(file, tmp_path_factory):
     """A store with one finished run, `several`."""
-    from core.runs.store import RunStore
-
     store = RunStore(tmp_path_factory.mktemp("runs"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
         api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
     return store
+
+
+@pytest.fixture
+def say(trained, monkeypatch, capsys):
+    """say(command, *given, **named) → the lines that a terminal shows of a verb."""
+
+    def show(command, *given, **named):
+        monkeypatch.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
+        verb, write = api.load(command)
+        write(verb(*given, **named, store=trained))
+        return capsys.readouterr().out.splitlines()
+
+    return show
 
 
 @pytest.fixture
@@ -67,14 +78,6 @@ def test_the_record_knows_the_task_and_what_was_tuned(trained):
     assert set(results["yardstick"]["tuned"]["thresholds"]) == set(LABELS)
     assert results["silhouette"]["test"]["left_out"].startswith("the texts have several labels each")
     assert results["inference"]["milliseconds"] > 0
-
-
-def test_the_best_epoch_is_that_of_the_macro_f1(trained):
-    epochs = read_history(trained.path("several") / "history.jsonl").kind("epoch")
-    best = trained.read("several").results["best_epoch"]
-    scores = [row["validation"]["f1_macro"] for row in epochs]
-    assert scores[best] == max(scores) and scores.index(max(scores)) == best
-    assert scores[best] == trained.read("several").results["metrics"]["validation"]["f1_macro"]
 
 
 def test_predictions_have_a_column_for_each_label(trained, table):
@@ -101,12 +104,6 @@ def test_the_figures_of_a_split_are_those_of_each_label(trained, table):
     assert "calibration" not in figures
 
 
-def test_the_loss_of_the_history_is_that_of_each_decision(trained):
-    results, epochs = trained.read("several").results, read_history(trained.path("several") / "history.jsonl")
-    best = epochs.kind("epoch")[results["best_epoch"]]
-    assert best["validation"]["loss"] == pytest.approx(results["metrics"]["validation"]["loss"], abs=1e-6)
-
-
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
     found = api.evaluate("several", store=trained)
     record = trained.read("several").results
@@ -123,7 +120,6 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
     other.write_text(other.read_text().replace("warm", "mild"))
     with pytest.raises(InputError, match=r"'mild' \(\d+ rows\) is no class of run 'several'.* --map mild=$"):
         api.evaluate("several", data=str(other), store=trained)
-    assert api.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
 
 
 def test_predict_and_inspect_name_every_label_that_is_said(trained):
@@ -144,17 +140,6 @@ def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
     assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
 
 
-def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    single = tmp_path / "single.csv"
-    single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
-    api.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
-    with pytest.raises(InputError, match=r"'warm' \(80 rows\) is no class of run 'single'"):
-        api.evaluate("single", data=str(file), store=trained)
-    with pytest.raises(InputError, match=r"several labels or none \(row \d+: \d\); run 'single' gives each text one"):
-        api.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
-
-
 def test_the_map_has_places_but_no_silhouette(trained):
     vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
     assert labels.shape == (len(vectors), 3)
@@ -164,13 +149,10 @@ def test_the_map_has_places_but_no_silhouette(trained):
     assert made["quality"]["neighbours_kept"] > 0
 
 
-@pytest.mark.parametrize("preset", ["tfidf-logreg", "inceptive-16"])
-def test_other_models_say_several_labels_too(preset, file, store, monkeypatch, tmp_path):
+def test_a_baseline_says_several_labels_too(file, store, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    small = {**SETTINGS, "training.epochs": 1}
-    wanted = small if preset != "tfidf-logreg" else {key: v for key, v in small.items() if not key.startswith("model")}
-    run = store.create(compose(preset, {"data.name": str(file), **wanted}), preset).run
-    record = execute(store, run)
+    config = compose("tfidf-logreg", {"data.name": str(file)})
+    record = execute(store, store.create(config, "tfidf-logreg").run)
     assert record.task == "multi" and set(record.results["metrics"]["test"]) >= {"f1_macro", "hamming_loss"}
 
 
@@ -189,8 +171,6 @@ def test_what_means_nothing_for_several_labels_is_refused_before_training(settin
 
 
 def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_path):
-    from core.runs.store import RunStore
-
     content = json.loads((trained.path("several") / RECORD).read_text())
     del content["task"], content["results"]["tuned"]
     (tmp_path / "old").mkdir()
@@ -201,14 +181,6 @@ def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_p
         RunStore(tmp_path).read("old")
 
 
-def test_balanced_labels_and_smoothing_train(file, store, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    more = {"training.epochs": 1, "training.class_weights": "balanced", "training.label_smoothing": 0.1}
-    config = compose("vanilla", {"data.name": str(file), **SETTINGS, **more, "training.metric": "average_precision"})
-    assert execute(store, store.create(config, "vanilla").run).status == "done"
-    assert load(config.data).task == "multi"
-
-
 def test_a_run_and_a_sentence_show_several_labels(trained):
     run = Run("several", trained)
     page, tuned = run._repr_html_(), run.record.results["tuned"]["metrics"]["test"]["f1_macro"]
@@ -217,3 +189,35 @@ def test_a_run_and_a_sentence_show_several_labels(trained):
     assert said.prediction == api.inspect("several", "word1 warm late word2", store=trained)["prediction"]
     own = said.prediction["labels_tuned"]
     assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)
+
+
+def test_a_training_ends_with_macro_f1_its_interval_and_what_tuning_changes(trained):
+    row, *_ = api.scores(api.summary(trained.read("several")))
+    assert " | ".join(row) == (
+        "split | F1 macro, tuned | 95 % | TF-IDF, tuned | at 0.5 | TF-IDF at 0.5 | F1 micro at 0.5 | AUPR"
+    )
+
+
+def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability(say, file):
+    lines = say("evaluate", "several")
+    assert [line.split()[0] for line in lines if line.split()[0] in LABELS] == list(LABELS)
+    assert any(line.startswith("hamming_loss") for line in lines)
+    assert next(line for line in lines if line.startswith("metric")).split() == ["metric", "at", "0.5", "tuned"]
+    assert "late 0." in "\n".join(say("predict", "several", ["word1 late warm"]))
+    assert "none of them" in "\n".join(say("predict", "several", ["word1 word2"]))
+    first = say("inspect", "several", "word1 late warm")[0]
+    assert first.startswith("late 0.") and ", warm 0." in first
+    lines = say("runs list")
+    assert "test F1 macro" in lines[0]
+    assert ["several", "ndt-01-n2", file.name, "done"] in [line.split()[:4] for line in lines]
+    assert "in 3 columns of 0 and 1" in "\n".join(say("data check", str(file)))
+
+
+def test_a_terminal_shows_how_one_label_goes_or_comes_and_follows_it(say):
+    shown = say("flip", "several", "word1 late warm", target="late")
+    assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
+    assert shown[2].startswith("warm 0.")
+    assert shown[3].startswith("proven: ")
+    shown = say("distance", "several", "word1 [not] {} late", target="late", insert="so")
+    assert "P(late) by words between, then without the negation" in shown
+    assert [line.split()[0] for line in shown[-2:]] == ["0", "1"]

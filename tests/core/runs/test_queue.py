@@ -9,6 +9,7 @@ import types
 
 import psutil
 import pytest
+from waiting import until
 
 from core.exceptions import Cancelled, ConfigError, InputError
 from core.runs import queue
@@ -204,13 +205,6 @@ def waiting(tmp_path):
         process.wait()
         process.stdin.close()
         process.stdout.close()
-
-
-def until(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def has_ticket(folder, name):

@@ -1,22 +1,29 @@
 """A training that starts from a finished run, from the settings to the record."""
 
+import shutil
+
 import pytest
+from waiting import cancel_at
 
 from core.api.training import started
 from core.config import compose, flat
 from core.exceptions import ConfigError, InputError
 from core.runs.load import load_run
-from core.runs.record import CANCEL
 from core.runs.start import with_start
 from core.runs.worker import execute
 
 
+@pytest.fixture(scope="module")
+def trained(trained_on_reviews):
+    """The folder of a finished run of plain attention; read only."""
+    return trained_on_reviews("vanilla-swiglu", "first", **{"training.epochs": 1})
+
+
 @pytest.fixture
-def first(store, tiny):
-    """A finished run of plain attention."""
-    run = store.create(tiny("vanilla-swiglu", **{"training.epochs": 1}), "vanilla-swiglu", "first").run
-    execute(store, run)
-    return run
+def first(store, trained):
+    """Its name, in the store of this test."""
+    shutil.copytree(trained, store.folder / trained.name)
+    return trained.name
 
 
 def begun(store, tiny, preset, start, **settings):
@@ -62,12 +69,7 @@ def test_what_is_frozen_stays(store, tiny, first):
 @pytest.mark.slow
 def test_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
     run = begun(store, tiny, "vanilla-swiglu", first)
-
-    def cancel(event):
-        if event["kind"] == "step" and event["step"] == 9:
-            (store.path(run) / CANCEL).touch()
-
-    assert execute(store, run, on_event=cancel).status == "cancelled"
+    assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
     store.remove(first)
     record = execute(store, run)
     assert record.status == "done" and record.results["start"]["run"] == first

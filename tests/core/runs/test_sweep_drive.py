@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from waiting import until
 
 from core.exceptions import InputError
 from core.runs import jobs, queue, sweep, sweep_drive
@@ -59,13 +60,6 @@ def states(store, saved):
     return [sweep.state(record) for record in sweep.recorded(store, members(saved))]
 
 
-def until(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @contextlib.contextmanager
 def driving(store, saved, **options):
     """`drive` in a thread; joined at the end."""
@@ -90,34 +84,22 @@ def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
     assert all(abs(trained.index(run) - place) <= 1 for place, run in enumerate(wanted))
     assert told[-1]["done"] == 4 and told[0]["waiting"] >= 2
     assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
+    assert max(event["queued"] + event["running"] for event in told) == 2, "no more wait than a free slot needs"
 
 
 @pytest.mark.slow
-def test_no_more_processes_wait_than_a_free_slot_needs(store):
-    told = []
-    sweep_drive.drive(store, plan(store, seeds=tuple(range(4))), tell=told.append)
-    assert max(event["queued"] + event["running"] for event in told) == 2
-
-
-@pytest.mark.slow
-def test_a_second_call_starts_only_what_is_not_done(store, quick):
+def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
     first = sweep_drive.drive(store, saved)
     assert (first.counts["done"], first.counts["failed"]) == (2, 2)
     assert [reason for _, reason in first.failures] == ["failed", "failed"]
     begun = (store.folder / "order.txt").read_text().split()
+    lost = members(saved)[states(store, saved).index("done")].run
+    store.remove(lost)
+    assert sorted(states(store, saved)) == ["done", "failed", "failed", "waiting"]
     sweep_drive.drive(store, saved)
     again = (store.folder / "order.txt").read_text().split()[len(begun) :]
-    assert sorted(again) == sorted(run for run, _ in first.failures)
-
-
-@pytest.mark.slow
-def test_a_lost_member_is_trained_again(store):
-    saved = plan(store)
-    sweep_drive.drive(store, saved)
-    store.remove(members(saved)[0].run)
-    assert states(store, saved) == ["waiting", "done"]
-    assert sweep_drive.drive(store, saved).counts["done"] == 2
+    assert sorted(again) == sorted([lost, *(run for run, _ in first.failures)])
 
 
 @pytest.mark.slow

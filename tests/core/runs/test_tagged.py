@@ -4,13 +4,12 @@ import json
 import shutil
 
 import pytest
-from named_words import sentences, write_conll
+from named_words import write_conll
 from seqeval.metrics import f1_score
 from tiny_backbones import backbone
 
 from core import api
 from core.api.objects import Run
-from core.data.conll import read_conll
 from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.runs.archive import export_file, import_run
 from core.runs.differences import split_differences
@@ -151,16 +150,6 @@ def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model,
     trained.remove("not")
 
 
-@pytest.mark.slow
-def test_portions_learn_what_the_whole_batch_does(file, tmp_path):
-    settings = {**SETTINGS, "training.epochs": 1, "model.dropout": 0.0}
-    store, losses = RunStore(tmp_path), []
-    for portions in (1, 3):
-        api.train(str(file), "vanilla", {**settings, "training.portions": portions}, store=store, name=f"in-{portions}")
-        losses.append(api.runs_history(f"in-{portions}", store=store)["loss"].dropna().tolist())
-    assert losses[0] == pytest.approx(losses[1], abs=1e-3)
-
-
 def test_a_run_travels(trained, tmp_path):
     archive = tmp_path / "names.zip"
     export_file(trained, "names", archive)
@@ -190,12 +179,6 @@ def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
     api.train(str(file), "pretrained", settings, store=store, name="b")
     assert store.read("b").status == "done"
     assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
-
-
-def test_the_made_up_sentences_are_what_the_file_holds(tmp_path):
-    text = write_conll(tmp_path / "a.conll", 5).read_text()
-    frame, _ = read_conll(text, "a.conll")
-    assert [list(tags) for tags in frame["label"]] == [[tag for _, tag in sentence] for sentence in sentences(5)]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import cancel_at
 
 from core.cache import cache_folder
 from core.config import compose
@@ -215,12 +216,7 @@ def test_a_taught_training_resumes_to_the_bit_and_leaves_no_lessons_behind(store
     told = []
     execute(store, whole, on_event=lambda event: told.append(event["kind"]))
     assert told.index("tokenizer") < told.index("teacher") < told.index("vectors") < told.index("training")
-
-    def stop(event):
-        if event["kind"] == "step" and event["step"] == 16:
-            (store.path(cut) / "CANCEL").touch()
-
-    assert execute(store, cut, on_event=stop).status == "cancelled"
+    assert execute(store, cut, on_event=cancel_at(store, cut, 16)).status == "cancelled"
     assert (store.path(cut) / taught.FILE).is_file()
     monkeypatch.setattr(taught, "cross_fitted", None)  # asked once only
     assert execute(store, cut).status == "done"

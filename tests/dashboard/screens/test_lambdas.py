@@ -47,55 +47,32 @@ def twin(runs):
 
 
 @pytest.mark.slow
-def test_without_a_run_it_offers_a_training(app, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
-    assert "Train a model" in [button.label for button in opened(app).button]
-
-
-@pytest.mark.slow
-def test_where_lambda_hardly_moved_the_page_says_so(app, runs):
-    said = text_of(opened(app, run="finished"))
-    assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", said)
-
-
-@pytest.mark.slow
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
     assert SHOWN in shown
     assert "No reported values to compare them with" in shown
+    assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", shown)
     (table,) = app.dataframe
     assert len(table.value) == 4  # two layers, two lambdas
     assert drawn(app) == {"finished"}
     assert len(app.get("download_button")) == 3
 
 
-def test_runs_of_other_seeds_are_taken_along_and_counted(app, twin):
+def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
     shown = text_of(opened(app, run="finished"))
     assert "<b>2</b> seeds of these settings" in shown
     assert "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
-
-
-@pytest.mark.slow
-def test_another_choice_of_runs_is_drawn(app, twin):
-    opened(app, run="finished")
     app.multiselect(key=state.COMPARED).set_value([]).run()
-    assert not app.exception
-    assert drawn(app) == {"finished"}
+    assert not app.exception and drawn(app) == {"finished"}
+    app.selectbox(key=state.RUN).set_value("twin").run()
+    assert not app.exception and app.multiselect(key=state.COMPARED).value == ["finished"]
 
 
 def test_a_link_restores_runs_and_scale(app, twin):
     shown = text_of(opened(app, run="finished", runs="twin", course="value"))
     assert "Upwards: lambda itself" in shown
     assert "twin" in drawn(app)
-
-
-@pytest.mark.slow
-def test_another_run_in_focus_brings_its_own_seeds(app, twin):
-    opened(app, run="finished")
-    app.selectbox(key=state.RUN).set_value("twin").run()
-    assert not app.exception
-    assert app.multiselect(key=state.COMPARED).value == ["finished"]
 
 
 @pytest.mark.slow
@@ -133,16 +110,12 @@ def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
-def test_a_run_that_has_just_started_waits_for_its_first_lambda(app, runs):
-    make(runs, "ndt-01-n3", "live", status="running", process=this_process())
-    assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
-
-
 def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
     make(runs, "ndt-01-n3", "live", status="running", process=this_process())
+    assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
     (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")
-    assert SHOWN in text_of(opened(app, run="live"))
+    assert SHOWN in text_of(app.run())
     assert drawn(app) == {"live"}
 
 
@@ -157,10 +130,6 @@ def test_lines_that_cannot_be_read_are_told(app, runs):
     shown = text_of(opened(app, run="finished"))
     assert "Of the history of finished, 1 line cannot be read" in shown
     assert SHOWN in shown
-
-
-def test_a_damaged_run_is_told_with_its_file(app, runs):
-    assert "run.json" in text_of(opened(app, run="damaged"))
 
 
 def test_reported_values_stand_beside_a_run_on_the_papers_data(app, runs):

@@ -97,13 +97,6 @@ def test_the_command_makes_the_same_settings(opened, table):
     [
         ("ndt-01-n3", {"model__attention__mixing": "single"}, "choose mixing=additive"),
         ("vanilla", {"model__width": "130"}, "the nearest is 128"),
-        ("vanilla", {"model__attention__window": "7"}, "the nearest is 8"),
-        (
-            "ndt-01-n3",
-            {"training__diversity": "0.1", "model__attention__mixing": "single", "model__attention__components": "1"},
-            "choose training.diversity=0",
-        ),
-        ("sentiformer", {"text__tagger": "none"}, "choose text.tagger=auto"),
     ],
 )
 def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened, model, choices, way_out):
