@@ -22,10 +22,7 @@ FAMILIES = ("vanilla", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16
 def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{OPEN}")
-    page.get_by_role("button", name="Test this sentence alone").click()
-    titles = ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side")
-    further = ("Difference of each part", "Difference by method")
-    for title in (*titles, *further):
+    for title in ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side"):
         expect(page.get_by_role("heading", name=re.compile(title)).first).to_be_visible()
     expect(page.locator("th", has_text="Shapley").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
