@@ -45,7 +45,7 @@ class LabelErrors(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, store: RunStore, record: RunRecord, split: str) -> LabelErrors:
-        """They depend on the data and on what the run says of the split."""
+        """Name the file after the data and the predictions of the split, on which the label errors depend."""
         said = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
         about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
         stem = f"labels-{fingerprint(about | {'split': split, 'text': record.config.text})}"
@@ -53,11 +53,11 @@ class LabelErrors(Analysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Their command."""
+        """Return the command that finds them."""
         return "errors", self.run, "--split", self.split, "--label-errors"
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """As `label_errors`."""
+        """Find the labels that are likely wrong (`core.failures.label_errors`)."""
         from core.failures.label_errors import label_errors  # torch
         from core.runs.seen import trained_on
 
@@ -66,7 +66,7 @@ class LabelErrors(Analysis[dict[str, Any]]):
 
 
 def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
-    """As `label_errors`, from the cache or now; others are told how far it is."""
+    """Return the likely label errors, kept or found now."""
     try:
         return LabelErrors.of(store, table.record, table.split).known(on_progress)[0]
     except NotAvailable as error:
@@ -74,7 +74,7 @@ def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
 
 
 def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
-    """The rows of which another label is likelier than theirs, the most doubtful first."""
+    """Return the rows for which another label is likelier than their own, the most doubtful first."""
     import pandas as pd
 
     return pd.DataFrame(found["rows"])

@@ -46,7 +46,7 @@ class DatasetShift(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, store: RunStore, record: RunRecord, split: str) -> DatasetShift:
-        """It depends on the data, and on the rows of the split."""
+        """Name the file after the data and the rows of the split, on which the shift depends."""
         rows = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
         about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": rows}
         stem = f"shift-{fingerprint(about | {'split': split, 'text': record.config.text})}"
@@ -54,11 +54,11 @@ class DatasetShift(Analysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its command."""
+        """Return the command that finds it."""
         return "shift", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """As `core.failures.shift.shift`.
+        """Compare a split with the training texts (`core.failures.shift.shift`).
 
         Raises:
             NotAvailable: texts of either are not here, or the split is the training split.
@@ -78,5 +78,5 @@ class DatasetShift(Analysis[dict[str, Any]]):
 
 
 def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
-    """As `core.failures.shift.shift`, from the cache or now; others are told how far it is; raises as `find`."""
+    """Return how a split differs from training, kept or found now; raises as `DatasetShift.find`."""
     return DatasetShift.of(store, table.record, table.split).known(on_progress)[0]

@@ -91,7 +91,7 @@ class DropoutUncertainty(Analysis[Uncertain]):
 
     @classmethod
     def of(cls, store: RunStore, record: RunRecord, split: str) -> DropoutUncertainty:
-        """It depends on the model, and on what the run says of the split.
+        """Name the file after the model and the predictions of the split, on which the result depends.
 
         Raises:
             OSError: a file of the run is missing.
@@ -105,7 +105,7 @@ class DropoutUncertainty(Analysis[Uncertain]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its command."""
+        """Return the command that finds it."""
         return "errors", self.run, "--split", self.split, "--unsure"
 
     def find(self, tell: Tell) -> Uncertain:

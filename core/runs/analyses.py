@@ -49,25 +49,25 @@ class Analysis(Files, ABC, Generic[Found]):
 
     @property
     def offer(self) -> Offer:
-        """What a page says of it; a constant, or by its settings."""
+        """Return what a page says of it; a class attribute where it never changes."""
         raise NotImplementedError
 
     @property
     def shape(self) -> Any:
-        """What every reader of the file may rely on."""
+        """Return the type that the stored file is checked against."""
         return dict[str, Any]
 
     @property
     @abstractmethod
     def words(self) -> tuple[str, ...]:
-        """The command of ours that computes and keeps it."""
+        """Return the `sentiscope` command that computes and keeps it."""
 
     @abstractmethod
     def find(self, tell: Tell) -> Found:
         """Compute it; `tell` is told how far it is."""
 
     def read(self) -> Found | None:
-        """What was found; None: nobody has looked, or it cannot be read and is found anew."""
+        """Return what was found; None: nobody has looked, or the file cannot be read."""
         try:
             found: Found = stored.read_tree(self.path("json"))
             stored.check(found, self.shape, file=self.path("json"))
@@ -88,7 +88,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def known(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
-        """What is kept, or found now, and whether it was kept; what is damaged is found anew."""
+        """Return the result and whether it was kept; what is not there, or damaged, is computed now."""
         try:
             found = self.read()
         except RunDamaged:
@@ -105,7 +105,7 @@ class Analysis(Files, ABC, Generic[Found]):
 
 
 def home(run: Path, kind: str, stem: str, cached: str = "") -> Path:
-    """The folder of a result that travels with its run; of a starter, which nobody changes, one of the cache.
+    """Return the folder of a result: in its run or, since starters are never changed, in the cache.
 
     Args:
         run: Directory of the run.

@@ -112,7 +112,7 @@ class Speed(Analysis[Inference]):
 
     @classmethod
     def of(cls, store: RunStore, run: str) -> Speed:
-        """It depends on the weights and the machine."""
+        """Name the file after the weights and the machine, on which the speed depends."""
         folder = store.path(run).absolute()
         about = {"run": folder, "weights": file_version(folder / WEIGHTS), "machine": this_machine()}
         return cls(cache_folder() / "efficiency", fingerprint(about), store, run)

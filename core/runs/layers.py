@@ -81,7 +81,7 @@ class LayerFiles(Analysis[Layers]):
 
     @classmethod
     def of(cls, store: RunStore, run: str, split: str) -> LayerFiles:
-        """They depend on the weights, the tokenizer and the predictions (texts and labels) of the split.
+        """Name the file after the weights, the tokenizer and the predictions of the split, on which the layers depend.
 
         Raises:
             InputError: no such run or split.

@@ -107,7 +107,7 @@ class MapFiles(Analysis["Projection"]):
 
     @classmethod
     def of(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """It depends on the settings, the embeddings and the predictions (labels) that it is made from.
+        """Name the file after the settings, embeddings and labels that the map is made from.
 
         Raises:
             InputError: the run has no embeddings of that split.
