@@ -218,6 +218,8 @@ def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> 
         first = _find_named(columns, text, "text", file).name if text else usual
         if first == second:
             raise DataError(f"'{first}' cannot be both texts of a pair", file=file)
+        if len(columns) == 1:
+            raise DataError(f"'{second}' is the only column, and the second text of a pair needs a first", file=file)
         return first, second
     return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
 

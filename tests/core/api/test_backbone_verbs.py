@@ -80,7 +80,7 @@ def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb(store, said):
     for asked in (api.explain, api.methods, api.parts):
         assert asked("own", TEXT, target=label, store=store)["log_odds"] == pytest.approx(odds, abs=1e-4)
     view = api.sentence("own", TEXT, store=store)
-    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "<s>"
+    assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # our name of it, in every family
     assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
 
 

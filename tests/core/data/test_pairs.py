@@ -62,6 +62,9 @@ def test_one_column_cannot_be_both_texts(tmp_path):
         read_file(path, text="sentence1", pair="sentence1")
     with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
         read_file(path, pair="sentenc2")
+    (tmp_path / "b.txt").write_text("good film", encoding="utf-8")
+    with pytest.raises(DataError, match="'0' is the only column, and the second text of a pair needs a first"):
+        read_file(tmp_path / "b.txt", pair="0")
 
 
 def test_repeats_are_those_of_both_texts():
