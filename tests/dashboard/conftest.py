@@ -161,15 +161,12 @@ def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
     before = {path for store in stores for path in store.folder.glob("*")}
     yield
     if "browser" in request.fixturenames:
-        first, *others = request.getfixturevalue("browser").contexts or [None]
-        for context in others:
-            context.close()
-        if first:
-            first.set_offline(False)
-            kept = next((page for page in first.pages if page.url.endswith(HEALTH)), None)
-            for page in first.pages:
-                if page is not kept:
+        for context in request.getfixturevalue("browser").contexts:
+            kept = [page for page in context.pages if page.url.endswith(HEALTH)][:1]
+            for page in context.pages if kept else ():
+                if page not in kept:
                     page.close()
+            context.set_offline(False) if kept else context.close()
     for path in {path for store in stores for path in store.folder.glob("*")} - before:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing

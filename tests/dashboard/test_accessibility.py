@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from browsing import is_too_wide, open_page, switch_theme, violations, visit
+from browsing import is_too_wide, open_page, settle, switch_theme, violations, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -35,59 +37,65 @@ SEEN = """accent => {
 marks of its own."""
 
 
-def paths(page) -> list[str]:
-    """Read the paths of all pages from the navigation, so that a new page is checked as well."""
+def walked(page) -> Iterator[str]:
+    """Walk through all pages of the navigation, so that a new page is checked as well; the path of each."""
     entries = page.get_by_test_id("stSidebarNavLink")
     entries.first.wait_for()
-    found = [entry.get_attribute("href") or "" for entry in entries.all()]
+    paths = [(entry.get_attribute("href") or "").rsplit("/", 1)[-1] for entry in entries.all()]
     screens = [path for path in SCREENS.glob("*.py") if "_" not in path.stem]
-    assert len(found) == len(screens), "every page stands in the navigation, none behind a button"
-    return [path.rsplit("/", 1)[-1] for path in found]
+    assert len(paths) == len(screens), "every page stands in the navigation, none behind a button"
+    for place, path in enumerate(paths):
+        entries.nth(place).click()
+        page.wait_for_url(lambda url, path=path: urlsplit(url).path == f"/{path}")
+        settle(page)
+        yield path
 
 
-def faults(page, complaints, address, links) -> dict[str, list[str]]:
-    """Visit each link once, light and wide, then dark and narrow; pages without fault are left out."""
-    found: dict[str, list[str]] = {}
-    for link in links:
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.emulate_media(color_scheme="light")
-        open_page(page, f"{address}/{link}")
-        for theme, width in (("light", 1440), ("dark", 1024)):
-            page.set_viewport_size({"width": width, "height": 900})
-            switch_theme(page, theme)
-            wide = [f"wider than {width}"] * is_too_wide(page)
-            raised = [f"{page.get_by_test_id('stException').all_inner_texts()}"] * page.get_by_test_id(
-                "stException"
-            ).count()
-            found[f"{link} {theme}"] = [*violations(page), *complaints, *wide, *raised]
-            complaints.clear()
-    return {link: each for link, each in found.items() if each}
+def faults(page, complaints) -> list[str]:
+    """What is wrong with the open page, light and wide, then dark and narrow; the next is opened in light again."""
+    found = []
+    for theme, width in (("light", 1440), ("dark", 1024)):
+        page.set_viewport_size({"width": width, "height": 900})
+        switch_theme(page, theme)
+        raised = page.get_by_test_id("stException").all_inner_texts()
+        found += [f"{theme}: {each}" for each in (*violations(page), *complaints, *raised)]
+        found += [f"wider than {width}"] * is_too_wide(page)
+        complaints.clear()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    switch_theme(page, "light")
+    return found
 
 
 def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
     page, complaints = visit(browser, server)
-    open_page(page, server)
-    links = [f"{path}?run=finished" for path in paths(page)]
-    assert faults(page, complaints, server, [*links, EDITED]) == {}
+    open_page(page, f"{server}/{EDITED}")
+    assert faults(page, complaints) == []
+    open_page(page, f"{server}/models?run=finished")
+    for path in walked(page):
+        assert "run=finished" in page.url, path
+        assert faults(page, complaints) == [], path
 
 
 def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):
     page, complaints = visit(browser, empty_server)
     open_page(page, empty_server)
-    assert faults(page, complaints, empty_server, paths(page)) == {}
+    for path in walked(page):
+        assert faults(page, complaints) == [], path
 
 
-@pytest.mark.parametrize("theme", ACCENT)
-def test_every_stop_of_tab_is_outlined(browser, server, theme, table):
-    page, _ = visit(browser, server, theme)
+def test_every_stop_of_tab_is_outlined(browser, server, table):
+    page, _ = visit(browser, server)
     unseen = []
     for path in TABBED:
+        page.emulate_media(color_scheme="light")
         open_page(page, f"{server}/{path}?run=finished&data={table}")
-        for _ in range(STOPS):
-            page.keyboard.press("Tab")
-            name, seen = page.evaluate(SEEN, ACCENT[theme])
-            if not seen:
-                unseen.append((path, name))
+        for theme, key in (("light", "Tab"), ("dark", "Shift+Tab")):  # there, and the same way back
+            switch_theme(page, theme)
+            for _ in range(STOPS):
+                page.keyboard.press(key)
+                name, seen = page.evaluate(SEEN, ACCENT[theme])
+                if not seen:
+                    unseen.append((path, theme, name))
     assert unseen == []
 
 

@@ -6,9 +6,16 @@ import re
 
 import pytest
 from browsing import open_page, settle, until, visit
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+ENDS = """() => {
+    const field = document.querySelector(".st-key-text input");
+    const counter = document.querySelector(".st-key-text [data-testid=InputInstructions]");
+    const text = field.getBoundingClientRect().right - parseFloat(getComputedStyle(field).paddingRight);
+    return [text, counter.getBoundingClientRect().left];
+}"""
+"""Where the text of the sentence's field ends at the latest, and where its counter begins."""
 
 
 def test_from_nothing_to_a_look_inside(browser, empty_server, table):
@@ -49,7 +56,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     assert complaints == []
 
 
-def test_words_and_heads_answer_to_the_keyboard_and_undo_while_typing(browser, server):
+def test_words_heads_and_levers_answer_to_the_keyboard_and_undo_while_typing(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
     word = page.get_by_role("button", name="what is read by good")
@@ -72,6 +79,8 @@ def test_words_and_heads_answer_to_the_keyboard_and_undo_while_typing(browser, s
     assert "text=good+film+dull" in page.url
     page.get_by_role("button", name="Redo").press("Enter")
     expect(field).to_have_value("bad film")
+    settle(page)
+    move_levers(page, browser, server)
     assert complaints == []
 
 
@@ -87,7 +96,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
         names = {f"sentiscope-{name}.{kind.lower()}" for name in ("grid", "coefficients", "heads")}
         until(page, lambda names=names: names <= set(saved))
     saved.clear()
-    open_page(page, f"{server}/embeddings?run=finished")
+    page.get_by_role("link", name="Embeddings", exact=True).click()
     expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Figures · SVG").click()
@@ -97,9 +106,8 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     assert complaints == []
 
 
-def test_a_lever_moves_the_answer_and_its_link_restores_it(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text=good+film+dull")
+def move_levers(page: Page, browser: Browser, server: str) -> None:
+    """Move a slider and silence a head by keys; the link of the answer restores it for another visitor."""
     slider = page.get_by_role("slider", name="λ₁").first
     slider.focus()
     for _ in range(8):
@@ -118,7 +126,6 @@ def test_a_lever_moves_the_answer_and_its_link_restores_it(browser, server):
     page.wait_for_function("location.search.includes('h1.1')")
     settle(page)
     said, link = bar.get_attribute("aria-label"), page.url
-    assert complaints == []
 
     other, complaints = visit(browser, server, "dark")
     other.goto(link)
@@ -129,7 +136,7 @@ def test_a_lever_moves_the_answer_and_its_link_restores_it(browser, server):
     assert complaints == []
 
 
-def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
+def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_counter(browser, server):
     """A text so long, and read to its end, that the search takes long."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
@@ -144,4 +151,8 @@ def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
     expect(stop).to_have_count(0)
     expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
-    assert complaints == []
+    settle(page)
+    page.locator(".st-key-text input").fill("not good " * 2_000)  # its counter is not printed over it
+    page.locator(".st-key-text [data-testid=InputInstructions]").wait_for()
+    text, counter = page.evaluate(ENDS)
+    assert text <= counter and complaints == []

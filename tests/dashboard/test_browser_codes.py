@@ -175,9 +175,9 @@ def test_what_could_not_be_written_is_written_later(browser, server, codes, libr
 
 
 def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, server, codes):
-    page, complaints = opened(browser, server)
+    page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(f"{page.url.split('?')[0]}?run=starter-vanilla&projector=true")
+    page.goto(f"{server}/errors?run=starter-vanilla&projector=true")
     page.locator(".reader .codes button").first.wait_for()
     settle(page)
     page.locator(".st-key-codes-book summary").click()
@@ -196,13 +196,12 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
 
 
 def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, codes):
-    page, complaints = opened(browser, server, "ann")
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
     codes.add("sarcasm")
     codes.code([first], ["irony"], author="ann")
     codes.code([second], ["sarcasm"], author="ann")
-    page.reload()
+    page, complaints = opened(browser, server, "ann")
     page.locator(".reader .codes button").nth(2).wait_for()
     settle(page)
     book = page.locator(".st-key-codes-book")

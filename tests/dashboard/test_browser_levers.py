@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browsing import settle, visit
+from browsing import is_too_wide, settle, visit
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -20,30 +20,42 @@ def opened(page: Page, address: str, link: str) -> None:
     settle(page)
 
 
-BOARDS = (
-    "ndt-01-n3",
-    "ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1",
-    "differential",
-    "sentiformer&edit=g3.2:0.3",
-    "lexical-last",
-)
+FAMILIES = ("vanilla", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential", "ndt-01-n3")
+THREE = ("lexical-last", "differential", "ndt-01-n3")
+"""Those of three layers."""
+EDITED = ("ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "sentiformer&edit=g3.2:0.3")
 
 
-def test_on_a_projector_the_levers_of_three_layers_end_above_the_lower_edge(browser, server):
+def fit(page: Page, name: str) -> None:
+    """The board of three layers ends above the lower edge, its rows are neither too low nor too high."""
+    bottom, row = page.locator(".levers").evaluate(HEIGHTS)
+    assert bottom <= 720 and 24 <= row <= 37, name
+
+
+def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and_levers(browser, server):
     page, complaints = visit(browser, server, width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
-    for link in BOARDS:
+    for link in EDITED:
         opened(page, server, f"projector=true&run=starter-{link}")
-        bottom, row = page.locator(".levers").evaluate(HEIGHTS)
-        assert bottom <= 720 and 24 <= row <= 37, link
-    assert complaints == []
-
-
-def test_another_layer_opens_when_its_name_is_pressed(browser, server):
-    page, _ = visit(browser, server, width=1280)
-    page.set_viewport_size({"width": 1280, "height": 720})
-    opened(page, server, "projector=true&run=starter-ndt-01-n3")
-    head = "silence head 1 of layer {}, push"
+        fit(page, link)
+    for name in FAMILIES:
+        opened(page, server, f"projector=true&run=starter-{name}")
+        places = [".st-key-typed", ".st-key-answer .s-bar", ".words .strip", ".head_view", ".levers"]
+        boxes = [page.locator(place).first.bounding_box() for place in places]
+        assert all(boxes) and [box["y"] for box in boxes[:4]] == sorted(box["y"] for box in boxes[:4]), name
+        typed, _, words, picture, levers = boxes
+        assert typed["y"] >= 0 and words["y"] + words["height"] < picture["y"] < 360, name
+        assert levers["x"] >= picture["x"] + picture["width"] and levers["y"] + levers["height"] <= 720, name
+        assert not is_too_wide(page) and complaints == [], name
+        if name in THREE:
+            fit(page, name)
+    page.mouse.move(600, 400)  # the answer stays in sight while the page scrolls
+    page.mouse.wheel(0, 2000)
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 1500")
+    settle(page)
+    box = page.locator(".st-key-answer .s-bar").first.bounding_box()
+    assert box and 0 <= box["y"] and box["y"] + box["height"] <= 200
+    head = "silence head 1 of layer {}, push"  # another layer opens when its name is pressed
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(1))).to_be_hidden()
     first = page.get_by_role("button", name="layer 1", exact=True)

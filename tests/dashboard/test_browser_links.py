@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from browsing import settle, visit
+from browsing import is_in_window, settle, visit
 from playwright.sync_api import Page, expect
+
+from core.config import compose
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -56,7 +58,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_a_row_of_the_overview_leads_to_its_run(browser, server):
+def test_a_row_of_the_overview_leads_to_its_run(browser, server, library):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
@@ -64,6 +66,9 @@ def test_a_row_of_the_overview_leads_to_its_run(browser, server):
     settle(page)
     table.get_by_role("rowheader", name="finished").click()
     expect(page.locator(".s-sel b")).to_have_text("finished")
+    settle(page)
+    library.create(compose("vanilla"), "vanilla", "elsewhere")  # what others train is noticed without a reload
+    expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()
     page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
@@ -84,14 +89,15 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
 
 
 def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(browser, server):
-    page, complaints = visit(browser, server)
+    page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
     expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
     settle(page)
     draw(page)
     expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible()
+    expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
     settle(page)
-    assert outlines(page) > 0
+    assert outlines(page) > 0 and is_in_window(page, ".st-key-selection")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".s-now", has_text="chosen on the map")).to_be_hidden()
     settle(page)

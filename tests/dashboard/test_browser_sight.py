@@ -1,20 +1,12 @@
-"""What a click answers is in the window where it was clicked, and what others train is noticed without a reload."""
+"""What a click answers is in the window where it was clicked, and a figure has its place before it is drawn."""
 
 from __future__ import annotations
 
 import pytest
-from browsing import settle, visit
-from playwright.sync_api import Page, Route, expect
-
-from core.config import compose
+from browsing import is_in_window, settle, visit
+from playwright.sync_api import Route, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-def within(page: Page, selector: str) -> bool:
-    """Whether the upper end of this lies in the window."""
-    box = page.locator(selector).bounding_box()
-    return box is not None and 0 <= box["y"] <= page.evaluate("innerHeight") - 60
 
 
 def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
@@ -27,7 +19,7 @@ def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
         page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly lays a surface over it
         expect(page.get_by_text("of 16 sentences")).to_be_visible()
         settle(page)
-        assert within(page, ".st-key-selection")
+        assert is_in_window(page, ".st-key-selection")
         if width == 1440:  # beside what was clicked, not below it
             bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
             assert bar["x"] > matrix["x"] + matrix["width"] and bar["y"] < matrix["y"] + matrix["height"]
@@ -41,29 +33,10 @@ def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
         chart, below = (page.locator(f".st-key-{key}").bounding_box() for key in ("fig-confidence", "selection"))
         assert chart is not None and below is not None
         assert below["y"] >= chart["y"] + chart["height"] - 1 and below["x"] < chart["x"] + chart["width"]
-        assert within(page, ".st-key-selection")
+        assert is_in_window(page, ".st-key-selection")
         page.get_by_role("button", name="Clear", exact=True).click()
         expect(page.get_by_text("of 16 sentences")).to_be_hidden()
     assert complaints == []
-
-
-def test_the_sentences_drawn_around_on_the_map_are_in_the_window(browser, server):
-    page, complaints = visit(browser, server, width=1024)
-    page.goto(f"{server}/embeddings?run=finished")
-    plot = page.locator("[class*=st-key-fig-map-] .nsewdrag").first
-    plot.wait_for()
-    settle(page)
-    plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
-    left, top, right, bottom = box["x"] + 5, box["y"] + 5, box["x"] + box["width"] - 5, box["y"] + box["height"] - 5
-    page.mouse.move(left, top)
-    page.mouse.down()
-    for corner in ((right, top), (right, bottom), (left, bottom), (left, top)):
-        page.mouse.move(*corner, steps=4)
-    page.mouse.up()
-    expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
-    settle(page)
-    assert within(page, ".st-key-selection") and complaints == []
 
 
 def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(browser, server):
@@ -81,13 +54,3 @@ def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(brows
         route.continue_()
     expect(place.locator(".bars .point").first).to_be_visible()
     assert place.bounding_box()["height"] == before["height"]
-
-
-def test_overview_notices_a_training_that_was_begun_elsewhere(browser, server, library):
-    page, complaints = visit(browser, server)
-    page.goto(server)
-    expect(page.get_by_text("Try to fool")).to_be_visible()
-    settle(page)
-    library.create(compose("vanilla"), "vanilla", "elsewhere")
-    expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
-    assert complaints == []

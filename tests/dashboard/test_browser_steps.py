@@ -106,13 +106,13 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
 
 
 def test_formula_and_matrices_are_seen_together_at_every_size(browser, server):
-    sizes = [(1280, 720, "&projector=true", ("scores", "softmax", "combine", "mix", "feedforward", "logits"))]
-    sizes += [(1024, 768, "", ("scores", "combine"))]
+    sizes = [(1280, 720, "&projector=true", ("Scores", "Softmax", "Combine", "Mix", "Feed-forward", "Logits"))]
+    sizes += [(1024, 768, "", ("Scores", "Combine"))]
     for width, height, more, stages in sizes:
-        page, complaints = at(browser, server, width, height, "dark" if more else "light", more)
+        page, complaints = at(browser, server, width, height, "dark" if more else "light", f"{more}&stage=embedding")
         for stage in stages:
-            page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}&stage={stage}")
-            page.locator(".steps table").first.wait_for()
+            page.locator(".steps .rail").get_by_role("button", name=stage, exact=True).click()
+            page.wait_for_function(MOVED.format(stage.lower().replace("-", "")))
             settle(page)
             tables = page.locator(".steps table").count()
             parts = (

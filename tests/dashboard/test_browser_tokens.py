@@ -28,7 +28,7 @@ def note(page: Page, words: str) -> None:
     expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
 
 
-def test_a_kind_of_error_filters(browser, address, library):
+def test_a_kind_of_error_filters_and_a_typed_sentence_has_the_tags_of_the_command_line(browser, address, library):
     outcomes = api.evaluate("names", store=library)["outcomes"]
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"
@@ -49,15 +49,9 @@ def test_a_kind_of_error_filters(browser, address, library):
     expect(page).to_have_url(re.compile(r"tag-outcome=all"))
     page.reload()
     note(page, "16 of 16, all sentences")
-    assert complaints == []
-
-
-def test_a_typed_sentence_has_the_tags_that_the_command_line_says(browser, address, library):
     text = "in Old Pell it rained , said Almo Tarn ."
     (said,) = api.predict("names", [text], store=library)["predictions"]
     assert said["spans"]
-    page, complaints = visit(browser, address)
-    page.goto(f"{address}/tokens?run=names")
     settle(page)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill(text)

@@ -121,7 +121,7 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 
     free = (each for each in browser.contexts if all(page.url.endswith(HEALTH) for page in each.pages))
     context = next(free, None) or browser.new_context()
-    if base.startswith("http") and context is browser.contexts[0] and not context.pages:
+    if base.startswith("http") and not context.pages:
         context.new_page().goto(f"{base}{HEALTH}")
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 900})
@@ -176,3 +176,9 @@ def violations(page: Page) -> list[str]:
 def is_too_wide(page: Page, what: str = "html") -> bool:
     """Tell whether something, the document if nothing is named, reaches beyond the right edge of the window."""
     return bool(page.evaluate("what => document.querySelector(what).scrollWidth > innerWidth", what))
+
+
+def is_in_window(page: Page, selector: str) -> bool:
+    """Tell whether the upper end of this lies in the window."""
+    box = page.locator(selector).bounding_box()
+    return box is not None and 0 <= box["y"] <= page.evaluate("innerHeight") - 60
