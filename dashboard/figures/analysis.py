@@ -198,12 +198,6 @@ def make_known(store: RunStore, record: RunRecord, split: str) -> Known:
 def analyse(known: Known, text: str, store: RunStore, coded: Coded | None = None) -> Analysis:
     """The rows of a selection as a link has it.
 
-    Args:
-        known: of the split.
-        text: the selection.
-        store: where runs live.
-        coded: what is to be seen of what was said of the rows; None: all of it.
-
     Raises:
         InputError: a rule is not understood, or the sentences are not kept any more.
         RunDamaged: what was kept cannot be read.

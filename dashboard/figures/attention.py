@@ -272,11 +272,6 @@ def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Fi
     """The weight c of every further component in this sentence: one dot for each value among heads and tokens.
 
     What adds attention is solid, what takes it away dashed and hollow.
-
-    Args:
-        layers: For each layer its coefficients (N, H, L), N at least 2, with their signs.
-        subtracts: Whether the model writes its sum with a minus.
-        look: Theme and size.
     """
     t = look.tokens
     lines = [(layer, i, np.unique(c[i].round(6))) for layer, c in enumerate(layers) for i in range(1, len(c))]

@@ -216,13 +216,7 @@ class Failing:
 
 
 def failing(behaved: Behaved, picked: str, run: str) -> Failing:
-    """What a run does not pass of a picked row.
-
-    Args:
-        behaved: What is shown.
-        picked: The id of a row of the table of marks.
-        run: One of its runs.
-    """
+    """What a run does not pass of a picked row."""
     kind, _, name = picked.partition(" ")
     judged = behaved.judged[run]
     tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]

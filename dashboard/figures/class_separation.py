@@ -66,13 +66,7 @@ def silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
 
 
 def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) -> go.Figure:
-    """Silhouette plots side by side: a bar for each sentence, sorted within its class, with means.
-
-    Args:
-        spaces: One panel each; the classes are the same in all.
-        colours: One for each class.
-        look: Theme and size.
-    """
+    """Silhouette plots side by side: a bar for each sentence, sorted within its class, with means."""
     t = look.tokens
     figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
     n = sum(len(samples) for _, samples in spaces[0].classes)

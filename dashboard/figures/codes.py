@@ -37,15 +37,7 @@ class CodesShape:
 def codes_shape(
     coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> CodesShape:
-    """Of the rows of a selection.
-
-    Args:
-        coded: what may be seen.
-        author: whose codes are counted; those of all where this one has given none.
-        keys: of the selected rows.
-        known: draws of the data set.
-        by_codes: whether they were selected by what was said of them.
-    """
+    """Of the rows of a selection."""
     authors = coded.authors
     counted = coded.by(author) if author in authors else coded
     about = {code.name: code.definition for code in coded.book}

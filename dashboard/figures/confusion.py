@@ -73,12 +73,6 @@ def draw_confusion(
 ) -> go.Figure:
     """The confusion matrix as bars, which select over their whole area.
 
-    Args:
-        counts: (C, C), rows true, columns predicted.
-        classes: C names in label order.
-        look: Theme and size.
-        normalised: Write the share of the row large and colour by it, instead of the count.
-
     Returns:
         A figure whose bars carry `customdata = [true, predicted]` as label numbers.
     """

@@ -39,13 +39,7 @@ def read_sentence(source: Source) -> SentenceView:
 
 
 def describe_difference(now: Source, other: Source, name: str = "") -> str:
-    """Describe how the answer of one reading differs from that of another, for the class whose pushes are shown.
-
-    Args:
-        now: A reading.
-        other: What it is compared with.
-        name: What that is called.
-    """
+    """Describe how the answer of one reading differs from that of another, for the class whose pushes are shown."""
     about, mine, theirs = target(now), read_sentence(now), read_sentence(other)
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."

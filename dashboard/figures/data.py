@@ -33,13 +33,7 @@ NAMED = 6
 def class_balance(
     shares: Mapping[str, Mapping[str, tuple[int, float]]], look: Look, *, ordered: bool = False
 ) -> go.Figure:
-    """One panel for each split, one bar for each class.
-
-    Args:
-        shares: Split → class → rows and share of the split.
-        look: Theme and size.
-        ordered: Whether the classes stand in an order, the worst first.
-    """
+    """One panel for each split, one bar for each class."""
     t, splits = look.tokens, list(shares)
     classes = list(shares[splits[0]])
     names = [_short(name) for name in classes]
@@ -80,15 +74,7 @@ def class_balance(
 
 
 def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_share: float, look: Look) -> go.Figure:
-    """How long the texts of a split are, and where the model stops reading.
-
-    Args:
-        edges: B + 1 bounds in tokens; a bin holds its lower bound, not its upper one, the last everything beyond.
-        rows: B counts.
-        longest_read: Tokens that a model reads at most; 0: all.
-        cut_share: Share of the texts that are longer than that.
-        look: Theme and size.
-    """
+    """How long the texts of a split are, and where the model stops reading."""
     t = look.tokens
     widths = [after - before for before, after in itertools.pairwise(edges)]
     names = [_range(before, after, after == edges[-1]) for before, after in itertools.pairwise(edges)]

@@ -51,12 +51,7 @@ class _Canvas:
 
 
 def diagram(parts: Sequence[Part], look: Look) -> str:
-    """The drawing as a document of its own; `described` is its alternative text.
-
-    Args:
-        parts: as `core.models.describe.parts` gives them.
-        look: theme and size.
-    """
+    """The drawing as a document of its own; `described` is its alternative text."""
     canvas, tokens = _Canvas(look, 16), look.tokens
     canvas.text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
     canvas.text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")

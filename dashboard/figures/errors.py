@@ -135,13 +135,7 @@ def targets(shown: Analysis, places: Sequence[int]) -> list[str]:
 
 
 def read_details(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
-    """Return details of rows by their keys: the pushes of the words, and the nearest training texts.
-
-    Args:
-        loaded: the model; None: the run has no weights.
-        shown: the rows among which these are.
-        keys: theirs; any others are left out.
-    """
+    """Return details of rows by their keys: the pushes of the words, and the nearest training texts."""
     from core.interpret import several  # torch
 
     place = {key: at for at, key in enumerate(shown.table.frame["key"].tolist())}
@@ -344,12 +338,7 @@ def _words(pushed: Pushed, record: RunRecord, t: Tokens) -> dict[str, Any]:
 
 
 def sentences_table(reading: Reading, coded: Coded | None = None) -> pd.DataFrame:
-    """List every selected row in order, with own columns, 0/1 for each tag, and codes and notes where there are any.
-
-    Args:
-        reading: what is listed.
-        coded: codes and notes that may be seen; None: those of the analysis.
-    """
+    """List every selected row in order, with own columns, 0/1 for each tag, and codes and notes where there are any."""
     shown = reading.analysis
     coded = shown.coded if coded is None else coded
     tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.there.items()}

@@ -124,17 +124,7 @@ def interval_figure(
     file: str,
     **words: Any,
 ) -> Figure[Shape]:
-    """Declare a figure that is a table with intervals; a row of it can be picked.
-
-    Args:
-        name: As of `Figure`, and so the next three.
-        page: Where it stands.
-        title: Above it.
-        read: What it is made from; its `picked`, if it has one, is the row that is picked.
-        table: The declared table.
-        file: The name of its CSV.
-        words: Note, reading, how and options of the figure.
-    """
+    """Declare a figure that is a table with intervals; a row of it can be picked."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
         return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)

@@ -17,15 +17,7 @@ Ramps = tuple[Sequence[str], Sequence[str]]
 
 
 def coloured_table(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
-    """The table.
-
-    Args:
-        heads: `name` and `about` of each column.
-        rows: `name` and `cells` of each.
-        label: For screen readers.
-        lines: Sentences below it.
-        look: Theme and size.
-    """
+    """The table."""
     colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
     return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
 

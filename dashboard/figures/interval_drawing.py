@@ -32,12 +32,7 @@ class Ties:
 
 
 def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
-    """Each group as a line from its first row to its last; lines that do not meet share a lane.
-
-    Args:
-        rows: Every row, in order.
-        groups: The rows of each group; a group of one joins nothing.
-    """
+    """Each group as a line from its first row to its last; lines that do not meet share a lane."""
     place = {row: index for index, row in enumerate(rows)}
     found = Ties({row: [] for row in rows}, {row: [] for row in rows})
     members = [sorted(place[row] for row in group) for group in groups]

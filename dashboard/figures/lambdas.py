@@ -79,13 +79,7 @@ def reported_places(found: Counterpart | None) -> dict[Place, float]:
 def final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """One row for each layer and component: start, ours, over seeds, reported, difference.
-
-    Args:
-        tracks: The run in focus first.
-        records: By name.
-        paper: Reported values; empty where there are none.
-    """
+    """One row for each layer and component: start, ours, over seeds, reported, difference."""
     focus, *others = tracks
     own = kept(records[focus.run], focus)
     seeds = [own, *(kept(records[track.run], track) for track in others if track.sibling)]
@@ -194,14 +188,7 @@ def over_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Lin
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """A column for each layer, a row for each component, and the validation loss in the last row.
-
-    Args:
-        tracks: The run in focus first; it decides which layers and components there are.
-        look: Theme and size.
-        scale: What is drawn upwards; all panels span the same amount.
-        reported: A paper's final value for each place, drawn where values are.
-    """
+    """A column for each layer, a row for each component, and the validation loss in the last row."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})

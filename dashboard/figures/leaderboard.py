@@ -83,12 +83,7 @@ class Board:
 
 
 def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
-    """Every data set with its models, the one with most models first.
-
-    Args:
-        records: Runs; damaged ones are left out, as nobody knows what they were trained on.
-        metric: As in records; empty, or not defined where texts have one label (or several): the usual one.
-    """
+    """Every data set with its models, the one with most models first."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":

@@ -25,14 +25,7 @@ def largest_change(series: Sequence[Sequence[float]]) -> float:
 
 
 def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
-    """Draw each line from its own start, or return None where nothing moves.
-
-    Args:
-        series: lines of values.
-        layers: one for each line; it chooses the colour.
-        tokens: colours of the page.
-        top: change that reaches the edge; pictures that are compared share it.
-    """
+    """Draw each line from its own start, or return None where nothing moves."""
     if not largest_change(series):
         return None
     count = max(layers) + 1

@@ -89,13 +89,7 @@ def colouring(
 
 
 def by_group(rows: NDArray[np.integer], found: FoundGroups | None, tokens: Tokens) -> list[Group]:
-    """The largest groups in colour, all others and what belongs to none in grey behind them.
-
-    Args:
-        rows: (m,) rows of the split on the map.
-        found: None: there are no groups.
-        tokens: Of the theme.
-    """
+    """The largest groups in colour, all others and what belongs to none in grey behind them."""
     groups = () if found is None else found.groups
     at = [np.flatnonzero(np.isin(rows, each.places)) for each in groups]
     here = [(each.name, places) for each, places in zip(groups, at, strict=True) if len(places)]

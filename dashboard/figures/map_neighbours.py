@@ -79,11 +79,6 @@ def near(source: Source) -> Near:
 def near_several(source: Source, places: np.ndarray | Sequence[int], said: str) -> Near:
     """The sentences outside of several that are near to most of them.
 
-    Args:
-        source: of a run and a split.
-        places: rows of the split; where one alone is on the map, and where none, there are no neighbours of them.
-        said: which they are, in words.
-
     Raises:
         NotAvailable: there is no space, or its layers have not been read; or fewer than two are in it.
     """

@@ -18,14 +18,7 @@ from dashboard.figures.theme import Look, template
 
 
 class Panels:
-    """Rows and columns of panels, each title standing at the left end of its panel.
-
-    Args:
-        look: Theme and size.
-        titles: One row of titles for each row of panels; an empty title leaves the space out.
-        height: Pixels on a screen.
-        grid: Further arguments of plotly's `make_subplots`, such as spacings.
-    """
+    """Rows and columns of panels, each title standing at the left end of its panel."""
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
         self.rows, self.columns = len(titles), len(titles[0])

@@ -147,13 +147,7 @@ def _difference(found: Mapping[str, Any] | None) -> str:
 
 
 def members(cells: Sequence[CellScores], metric: str, look: Look) -> go.Figure:
-    """One line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF.
-
-    Args:
-        cells: In the order of the table; those without a value are left out before.
-        metric: Its title, at the axis.
-        look: Theme and size.
-    """
+    """One line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF."""
     t, size = look.tokens, look.size
     figure = Panels(look, [[""]], height=64 + 34 * len(cells))
     places = list(range(len(cells)))

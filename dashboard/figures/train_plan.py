@@ -26,12 +26,7 @@ def _members(group: str) -> list[str]:
 
 
 def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
-    """The settings that the builder shows, by group: what has an effect and what a person has set.
-
-    Args:
-        own: settings that a person has set.
-        model: as they make it; None where they contradict each other: then everything is shown, to mend it.
-    """
+    """The settings that the builder shows, by group: what has an effect and what a person has set."""
     wanted = {
         title: [name for name in _members(title) if model is None or name in own or not idle(name, model)]
         for title in GROUPS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,26 +10,37 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.behaviour.polarity import NONE
+from core.behaviour.polarity import NONE, named
 from core.behaviour.suite import POLARITIES, Suite
-from core.exceptions import SentiscopeError
+from core.data import library
+from core.data.yaml_tree import LARGEST
+from core.exceptions import InputError, SentiscopeError
 from core.runs.record import RunRecord
-from dashboard import state
+from dashboard import access, selection, state
 from dashboard.data import data
-from dashboard.figures.behavioral_tests import RATES, Behaved, consistent, failing, finding, rates_marks
+from dashboard.figures.behavioral_tests import (
+    FAILING,
+    RATES,
+    Behaved,
+    Failing,
+    consistent,
+    failing,
+    finding,
+    rates_marks,
+)
 from dashboard.figures.numbers import count
 from dashboard.screens.behave_examples import class_list, way_to_examples
-from dashboard.screens.behave_failing import failing_of, take_failing
-from dashboard.screens.behave_suite import can_be_asked, chosen_suite, silent, suite_picker
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show
+from dashboard.widgets.figure import caption, heading, place, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import opening, problem
-from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.runs import chosen_record, chosen_run, facts
+from dashboard.widgets.selected import inside_button
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 QUESTION = "Can the model do what everybody expects, one capability at a time?"
 
@@ -115,6 +127,158 @@ def _sides(record: RunRecord) -> dict[str, str] | None:
 def _side(name: str) -> str:
     key = f"{state.SIDE}{name}"
     return st.selectbox(name, [*POLARITIES, NONE], index=None, key=key, bind="query-params", width=160) or ""
+
+
+KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]
+BESIDE = 3
+"""Runs beside the chosen one: more columns of marks leave none of them readable."""
+BAGS = ("tfidf-logreg", "lexicon")
+"""Presets that stand beside a model to begin with, where there are runs of them on the same data."""
+_KEPT = re.compile(r"[0-9a-f]{64}/[\w.-]{1,100}")
+FORMAT = """A YAML file, or a table with the columns `text`, `test`, `capability` and `expected` or `group`.
+
+```yaml
+name: my suite
+tests:
+  - name: plain praise
+    capability: vocabulary
+    kind: minimum             # invariance, direction
+    expected: positive
+    texts: ["The {thing} was {good}."]
+    slots:
+      thing: [film, soup]
+      good: [excellent, superb]
+```"""
+
+
+def silent(record: RunRecord) -> list[str]:
+    """The classes of a run that say nothing of negative and positive, by their names or their order."""
+    return [] if record.ordered else [name for name in record.classes if named(name) is None]
+
+
+def can_be_asked(record: RunRecord) -> bool:
+    """Whether a run gives one label per text, and its classes say at least two of negative, neutral and positive."""
+    several = record.ordered or len(set(map(named, record.classes))) > 1
+    return record.task == "single" and not silent(record) and several
+
+
+def chosen_suite() -> Suite:
+    """The suite that the link names, else ours.
+
+    Raises:
+        InputError: it is gone, or cannot be read.
+    """
+    return data.suite(_file(state.carried(state.SUITE)))
+
+
+def _file(named: str) -> str:
+    """The path of an uploaded suite; empty: ours."""
+    if not named:
+        return ""
+    path = access.library_folder() / library.FILES / named
+    if not _KEPT.fullmatch(named) or not path.is_file():
+        raise InputError("the suite of this link is not here any more; upload it again, or go back to ours")
+    return str(path)
+
+
+def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
+    """The controls; gives the runs that stand beside the chosen one."""
+    names = [one.run for one in others]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        beside: list[str] = []
+        if names:
+            state.keep_some(state.AGAINST, names)
+            state.follow(state.AGAINST, record.run, _first(record, others))
+            beside = st.multiselect(
+                "Compared with",
+                names,
+                key=state.AGAINST,
+                bind="query-params",
+                max_selections=BESIDE,
+                placeholder="Other runs",
+            )
+        with st.popover("Your own suite", icon=":material/upload_file:"):
+            st.file_uploader(
+                f"At most {LARGEST // 1024**2} MB of YAML, or a table",
+                type=KINDS,
+                key=state.SUITE_FILE,
+                on_change=_taken,
+            )
+            st.markdown(FORMAT)
+        if state.carried(state.SUITE):
+            st.button("Back to Sentiscope's", key="our-suite", on_click=state.carry, args=(state.SUITE, ""))
+    if refused := state.take(state.SUITE_PROBLEM):
+        caption(refused)
+    return beside
+
+
+def _first(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
+    """Bags of words on the same data; where there are none, nobody."""
+    same = [one for one in others if one.config.data.name == record.config.data.name]
+    found = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
+    return [run for run in found if run]
+
+
+def _taken() -> None:
+    """Keep an uploaded suite and name it in the link."""
+    file = state.draft(state.SUITE_FILE, None)
+    if file is None:
+        return
+    try:
+        kept = library.keep_file(access.library_folder(), file.name, file.getvalue())
+    except SentiscopeError as error:
+        state.put(state.SUITE_PROBLEM, str(error))
+        return
+    state.carry(state.SUITE, f"{kept.parent.name}/{kept.name}")
+
+
+def failing_of(behaved: Behaved, picked: str) -> dict[str, pd.DataFrame]:
+    """The failing cases of a picked row; gives the table for the export."""
+    state.keep_to(state.FAILS, behaved.runs)
+    run = state.asked(state.FAILS) if state.asked(state.FAILS) in behaved.runs else behaved.run
+    found = failing(behaved, picked, run)
+    heading(FAILING.say(FAILING.title, found), FAILING.name, note=FAILING.say(FAILING.note, found))
+    if len(behaved.runs) > 1:
+        st.segmented_control(
+            "Fails for",
+            behaved.runs,
+            default=behaved.run,
+            key=state.FAILS,
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
+        )
+    if not found.cases:
+        caption(f"{run} passes all of it." if found.asked else f"{run} has no class that could be right.")
+        return {}
+    name = f"{FAILING.name}-{picked}-{run}"
+    key = f"fig-{name}"
+
+    def look_at() -> None:
+        take_failing(found, state.draft(state.current(key), {}).get("selection", {}).get("rows", []), key)
+
+    event = place(
+        FAILING.draw(found, look()), name, f"Failing: {found.name}", on_select=look_at, selection_mode="single-row"
+    )
+    caption(FAILING.say(FAILING.reading, found))
+    rows = event["selection"]["rows"]
+    record = chosen_record()
+    if rows and record is not None and inside_button(record):
+        state.choose_run(run)
+        selection.look_inside()
+    return FAILING.numbers(found)
+
+
+def take_failing(found: Failing, rows: Sequence[int] = (), by: str = "") -> None:
+    """All cases that fail are selected on all pages; the chosen one of them is looked at."""
+    record = chosen_record()
+    if not found.cases or record is None:
+        return
+    texts = [case.texts[-1] for _, case in found.cases]
+    labels = [case.expected[0] if len(case.expected) == 1 else "" for _, case in found.cases]
+    known = [label if label in record.classes else "" for label in labels]
+    about = f"fails {found.name}"
+    selection.choose_sentences(record, texts, known, about, at=rows[0] if rows else None, by=by)
 
 
 page()

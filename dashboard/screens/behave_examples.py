@@ -39,12 +39,7 @@ def way_to_examples() -> None:
 
 
 def class_list(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The list; gives its table for the export.
-
-    Args:
-        record: the chosen run.
-        beside: further runs.
-    """
+    """The list; gives its table for the export."""
     kept = data.examples()
     st.fragment(_notice, run_every=LOOK_AGAIN)(_state(kept))
     if text := state.take(state.EXAMPLE_PROBLEM):

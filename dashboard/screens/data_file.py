@@ -25,7 +25,7 @@ from core.exceptions import SentiscopeError
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.numbers import count
-from dashboard.screens.data_labels import label_table
+from dashboard.screens.data_rows import label_table
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import notes, problem
 from dashboard.widgets.style import row_height
@@ -109,14 +109,7 @@ def path_file(path: Path) -> None:
 
 
 def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
-    """Show what was found, let the person correct it, and offer to use it.
-
-    Args:
-        file: Name for messages.
-        key: Short and unique for the content; choices for another file start afresh.
-        look: Reads the file in the way a config says.
-        keep: Called when the file is to be used; gives the config that names the kept file.
-    """
+    """Show what was found, let the person correct it, and offer to use it."""
     choices = st.container(key="data-choices", horizontal=True, vertical_alignment="bottom", gap="small")
     asked = _as_text(choices, key)
     try:

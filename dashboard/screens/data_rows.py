@@ -1,9 +1,11 @@
-"""The texts of a data set, filtered and a page at a time; a chosen one is followed to its tokens."""
+"""The texts of a data set: searched, filtered and listed a page at a time; their labels."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -11,14 +13,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.data.config import DataConfig, listed
+from core.data.labels import WITHHELD
 from core.data.table import Dataset
+from core.failures.selection import Selection
+from core.runs.record import RunRecord
 from core.text.clusters import clipped
 from core.text.direction import direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
+from dashboard.data import data
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count
-from dashboard.screens.data_search import not_selected, of_one_split, take_search
+from dashboard.figures.points import PHENOMENON
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record
@@ -34,12 +41,7 @@ KEY = (
 
 
 def asked_rows(dataset: Dataset, name: str) -> Filters:
-    """Four filters, bound to the link; what they come to is selected on all pages.
-
-    Args:
-        dataset: What the page shows.
-        name: Its `data.name`.
-    """
+    """Four filters, bound to the link; what they come to is selected on all pages."""
     take = partial(take_search, name)
     named = phenomena(dataset)
     for key, allowed in (
@@ -146,3 +148,137 @@ def _chip(piece: Piece, ids: bool) -> str:
     )
     number = f"<small>{piece.id}</small>" if ids else ""
     return f'<li class="s-plain {kinds}" title="{about}"><b>{escape(piece.token) or "·"}</b>{number}</li>'
+
+
+def take_search(name: str) -> None:
+    """A filter was changed: what it comes to is selected by rule; a callback."""
+    record = chosen_record()
+    if record is None:
+        return
+    filters = Filters(
+        *(str(state.draft(key, "") or "") for key in (state.PART, state.CLASS, state.PHENOMENON, state.FIND))
+    )
+    if rules := _rules(filters):
+        if not not_selected(record, name, filters):
+            selection.choose(record, Selection(rules, filters.split), by=state.FIND)
+            return
+    if state.draft(state.SELECTOR, "") == state.FIND:
+        selection.clear(record)
+
+
+def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
+    """Why the run has none of these texts to select; empty: it has, or nothing is looked for."""
+    if not _rules(filters):
+        return ""
+    if record.config.data.name != name:
+        return f"{record.run} is of other data, so nothing is selected on other pages."
+    if filters.split and filters.split not in data.evaluated_splits(record.run):
+        return f"{record.run} has no predictions of {filters.split}, so nothing is selected on other pages."
+    if filters.label and filters.label not in record.classes:
+        return f"{record.run} has no class {filters.label}, so nothing is selected on other pages."
+    return ""
+
+
+def of_one_split(record: RunRecord, filters: Filters) -> str:
+    """That of texts looked for in all splits those of one alone are selected; empty: one was chosen."""
+    if filters.split or not _rules(filters):
+        return ""
+    splits = data.evaluated_splits(record.run)
+    if not splits:
+        return ""
+    usual = "test" if "test" in splits else splits[-1]
+    return f"On other pages those of {usual} are selected; choose a split for those of another."
+
+
+def _rules(filters: Filters) -> tuple[str, ...]:
+    """As rules of a selection; the split alone is none."""
+    said = {"truth=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
+    return tuple(f"{rule}{value}" for rule, value in said.items() if value)
+
+
+SIGNS = {
+    **dict.fromkeys(("very negative", "strongly negative"), -2),
+    **dict.fromkeys(("negative", "neg", "bearish", "bad"), -1),
+    **dict.fromkeys(("neutral", "neu", "mixed"), 0),
+    **dict.fromkeys(("positive", "pos", "bullish", "good"), 1),
+    **dict.fromkeys(("very positive", "strongly positive"), 2),
+}
+"""Names of classes that are known to be a scale."""
+HOW = (
+    "Labels of the same class are merged; the rows of a label without a class are left out. Place puts the classes in "
+    "order, 1 being the worst: it decides their colours and, from three classes on, whether a scale is measured."
+)
+
+
+def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
+    """A table to be changed; gives the config with what was said, the rows of each class, and what is lacking."""
+    import pandas as pd
+
+    places = usual_places(list(labels))
+    asked = WITHHELD in labels
+    with st.expander("Rename, merge or order the labels", expanded=asked):
+        caption(HOW)
+        edited = st.data_editor(
+            pd.DataFrame(
+                {
+                    "label": list(labels),
+                    "rows": list(labels.values()),
+                    "class": list(labels),
+                    "place": pd.array([places.get(name) for name in labels], dtype="Int64"),
+                }
+            ),
+            hide_index=True,
+            row_height=row_height(),
+            width="content",
+            disabled=["label", "rows"],
+            column_config={
+                "label": st.column_config.TextColumn("Label", width=200),
+                "rows": st.column_config.NumberColumn("Rows", width=90),
+                "class": st.column_config.TextColumn("Class", width=200, help="Empty: its rows are left out"),
+                "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help="1 is the worst"),
+            },
+            key=f"labels-{key}",
+        )
+        unlabelled = asked and st.checkbox(
+            f"{WITHHELD} is a label like the others", key=f"withheld-{key}", help="It often marks rows without a label"
+        )
+    names = ["" if pd.isna(name) else str(name).strip() for name in edited["class"]]
+    numbers = [None if pd.isna(place) else int(place) for place in edited["place"]]
+    said = dict(zip(labels, names, strict=True))
+    lacking = ""
+    if asked and said[WITHHELD] == WITHHELD and not unlabelled:
+        lacking = f"{WITHHELD} often marks rows without a label: empty its class above, or say that it is one."
+    changed, classes = renamed(config, labels, said, dict(zip(labels, numbers, strict=True)))
+    if len(classes) < 2:
+        lacking = "A classifier needs at least two classes."
+    return changed, classes, lacking
+
+
+def usual_places(labels: list[str]) -> dict[str, int]:
+    """The places of labels that are all known words of a scale, from 1; empty where one is not."""
+    signs = {name: SIGNS.get(name.strip().casefold()) for name in labels}
+    known = {name: sign for name, sign in signs.items() if sign is not None}
+    if len(known) < len(labels) or len(set(known.values())) < max(2, len(labels)):
+        return {}
+    return {name: place for place, name in enumerate(sorted(known, key=known.__getitem__), start=1)}
+
+
+def renamed(
+    config: DataConfig, labels: Mapping[str, int], said: Mapping[str, str], places: Mapping[str, int | None]
+) -> tuple[DataConfig, dict[str, int]]:
+    """The config with `rename` and `order`, and the rows of each class in that order.
+
+    An order counts where every class has a place of its own; of merged labels the lowest is that of their class.
+    """
+    classes: Counter[str] = Counter()
+    lowest: dict[str, int] = {}
+    for label, rows in labels.items():
+        if name := said[label]:
+            classes[name] += rows
+            if (place := places[label]) is not None:
+                lowest[name] = min(place, lowest.get(name, place))
+    ordered = len(lowest) == len(classes) > 1 and len(set(lowest.values())) == len(lowest)
+    names = sorted(classes, key=lowest.__getitem__) if ordered else list(classes)
+    pairs = [f"{label}={name}" for label, name in said.items() if name != label]
+    changed = dataclasses.replace(config, rename=listed(pairs) if pairs else "", order=listed(names) if ordered else "")
+    return changed, {name: classes[name] for name in names}

@@ -30,11 +30,18 @@ from dashboard.figures.map_neighbours import MAP_COMMON, MAP_NEIGHBOURS
 from dashboard.figures.models import reads_without
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
-from dashboard.screens.embeddings_groups import groups_below
-from dashboard.screens.embeddings_layers import layers_below, not_read
-from dashboard.screens.embeddings_neighbours import neighbours, neighbours_below, training_below
-from dashboard.screens.embeddings_progress import not_yet
-from dashboard.screens.embeddings_upon import fields, placed, said_found
+from dashboard.screens.embeddings_overlays import (
+    fields,
+    groups_below,
+    layers_below,
+    neighbours,
+    neighbours_below,
+    not_read,
+    not_yet,
+    placed,
+    said_found,
+    training_below,
+)
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header

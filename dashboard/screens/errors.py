@@ -16,11 +16,9 @@ from dashboard.figures.errors import Reading, sentences_table
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import ORDER, SELECT, WRONG
 from dashboard.figures.source import Source
-from dashboard.screens.errors_below import below
-from dashboard.screens.errors_beside import other_run
 from dashboard.screens.errors_codes import coded_sessions
-from dashboard.screens.errors_filter import filter_bar
 from dashboard.screens.errors_reader import codes_part, elsewhere, reader
+from dashboard.screens.errors_statistics import below, filter_bar, other_run
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem

@@ -1,9 +1,12 @@
-"""Codes beside the tags: who codes, how often each code stands, the codebook, draws, files."""
+"""Codes of sentences: giving and undoing them, how often each stands, the codebook, history, draws and files."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from html import escape
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +15,14 @@ import streamlit as st
 from core.data.findings import plural
 from core.exceptions import SentiscopeError, StorageError
 from core.failures.chosen import Group, keep
-from core.failures.coded import Coded
+from core.failures.coded import Code, Coded
 from core.failures.coded_csv import book_written, read_any, written
-from core.failures.codes import Codes
-from core.failures.draws import draw, draws
+from core.failures.codes import KEYS, Codes
+from core.failures.draws import Draw, draw, draws
 from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Selection, parse
+from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
@@ -26,24 +30,17 @@ from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape,
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
-from dashboard.screens.errors_book import codebook
-from dashboard.screens.errors_coding import give_all
-from dashboard.screens.errors_history import history, resumed
 from dashboard.widgets.figure import caption, heading, place
+from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
+from dashboard.widgets.tokens import literal
 
 MANY = 75
 """Rows of a draw that is offered."""
 
 
 def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
-    """The panel.
-
-    Args:
-        shown: the selection.
-        coded: what the author may see.
-        everything: what was said by all.
-    """
+    """The panel."""
     codes = data.codes(shown.table.record)
     keys = _keys(shown)
     known = draws(codes)
@@ -247,3 +244,260 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
             state.put(state.REDRAW, True)
         except SentiscopeError as error:
             state.put(state.CODES_REFUSED, str(error))
+
+
+NEW = "a new code"
+NONE = "none"
+
+
+def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
+    """Unfolds below what it changes, one code at a time.
+
+    On the page and not above it: what opens above hangs from its button, and as codes are added that button moves down
+    until the last fields are off the screen.
+    """
+    with st.expander("Codebook", key="codes-book"):
+        names = [code.name for code in coded.book]
+        chosen = st.selectbox("Code", [NEW, *names], key=state.current("codes-which"), width=320)
+        code = next((each for each in coded.book if each.name == chosen), None)
+        _entry(codes, coded, code)
+        if code is None:
+            return
+        if others := [name for name in names if name != code.name]:
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                into = st.selectbox("Merge into", others, key=state.current("codes-into"), width=240)
+                _button("Merge", partial(codes.merge, [code.name], into, state.author()))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            part = st.text_input("Split off as", key=state.current("codes-part"), max_chars=60, width=240)
+            hint = "The selected sentences that have the code get the new one in its place"
+            _button("Split", partial(codes.split, code.name, part, keys, state.author()), hint, off=not part.strip())
+        _button("Remove", partial(codes.remove, code.name, state.author()), "Of a code that no sentence has")
+
+
+def _entry(codes: Codes, coded: Coded, code: Code | None) -> None:
+    """Name, definition, example and digit."""
+    with st.form(f"codes-entry-{code.name if code else ''}", border=False, clear_on_submit=code is None):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Name", code.name if code else "", max_chars=60, width=240)
+            free = [digit for digit in KEYS if all(each.place != digit or each is code for each in coded.book)]
+            place = code.place if code else next(iter(free), 0)
+            key = st.selectbox(
+                "Key", [*map(str, free), NONE], index=free.index(place) if place in free else len(free), width=100
+            )
+        definition = st.text_area("Definition", code.definition if code else "", height=68)
+        example = st.text_area("Example", code.example if code else "", height=68)
+        digit = 0 if key == NONE else int(key)
+        if not st.form_submit_button("Save" if code else "Add", type="primary"):
+            return
+        if code is None:
+            _do(partial(codes.add, name, definition, example, digit, state.author()))
+        else:
+            given = partial(codes.edit, code.name, definition=definition, example=example)
+            _do(partial(given, to=name, place=digit, author=state.author()))
+        state.put(state.REDRAW, True)
+        st.rerun()
+
+
+def _button(label: str, act: Callable[[], object], hint: str | None = None, *, off: bool = False) -> None:
+    st.button(label, key=state.current(f"codes-{label}"), on_click=partial(_do, act), help=hint, disabled=off)
+
+
+def _do(act: Callable[[], object]) -> None:
+    """Change the codebook; what is refused is said above the list."""
+    try:
+        act()
+        state.put(state.REDRAW, True)
+    except SentiscopeError as error:
+        state.put(state.CODES_REFUSED, str(error))
+
+
+LAST = 12
+"""Changes, and draws, that are listed."""
+
+
+def history(codes: Codes, shown: Analysis, coded: Coded, everything: Coded) -> None:
+    """The last changes with their authors; of a sentence that one has not coded, not what others gave it."""
+    with st.popover("History", type="tertiary", key="codes-history", on_change="rerun") as folded:
+        if not folded.open:
+            return
+        try:
+            found = codes.ledger.history(codes.data, LAST)
+        except SentiscopeError as error:
+            problem("There is no history", str(error))
+            return
+        if not found:
+            caption("Nothing has been changed yet.")
+            return
+        rows = "".join(_row(each, said(each, shown, coded, reads=coded is everything)) for each in found)
+        heads = "".join(f'<th scope="col">{name}</th>' for name in ("When (UTC)", "Who", "What"))
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        st.html(f'<div class="s-history" role="region" tabindex="0" aria-label="Last changes">{table}</div>')
+
+
+def _row(change: dict[str, Any], words: str) -> str:
+    who = known_as(change["author"]) + " (you)" * (change["author"] == state.author())
+    what = f"<s>{escape(words)}</s>, taken back" if change["undone"] else escape(words)
+    cells = f"<td>{escape(change['time'][:16].replace('T', ' '))}</td><td>{escape(who)}</td><td>{what}</td>"
+    return f"<tr>{cells}</tr>"
+
+
+def said(change: dict[str, Any], shown: Analysis, coded: Coded, *, reads: bool) -> str:
+    """What a change was, as far as its reader may know."""
+    own = change["author"] == state.author()
+    if own or reads or all(state.author() in coded.given.get(key, {}) for key in change["keys"]):
+        return in_words(shown, change["said"])
+    return f"something of {plural(len(change['keys']), 'sentence')}"
+
+
+def resumed(shown: Analysis, coded: Coded, known: list[Draw]) -> None:
+    """The draws with how far one has coded them, each to be gone on with."""
+    if not known:
+        return
+    with st.popover("Draws", type="tertiary", key="codes-draws", on_change="rerun") as folded:
+        if not folded.open:
+            return
+        for each in known[:LAST]:
+            done = sum(state.author() in coded.given.get(key, {}) for key in each.keys)
+            of, split = f"{count(len(each.population))}: {each.said}", _split(shown, each)
+            st.button(
+                f"{count(done)} of {count(len(each.keys))} coded, drawn from {literal(of)}",
+                key=f"codes-draw-{each.id}",
+                type="tertiary",
+                disabled=not split,
+                on_click=partial(go_on, shown, coded, each, split),
+                help=f"Drawn by {literal(known_as(each.author))}, {each.time[:10]}"
+                if split
+                else f"Its sentences are not among those that {shown.table.record.run} was evaluated on",
+            )
+
+
+def _split(shown: Analysis, draw: Draw) -> str:
+    """Whose rows were drawn; empty: this run has them nowhere."""
+    record, here = shown.table.record, shown.table.split
+    others = [split for split in data.evaluated_splits(record.run) if split != here]
+    return next(
+        (split for split in (here, *others) if set(data.known(record, split).keys).issuperset(draw.keys)),
+        "",
+    )
+
+
+def go_on(shown: Analysis, coded: Coded, draw: Draw, split: str) -> None:
+    """A callback: the draw is the selection, at the first sentence that is not coded."""
+    about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
+    first = next((at for at, key in enumerate(draw.keys) if state.author() not in coded.given.get(key, {})), 0)
+    selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
+    state.put(state.REDRAW, True)
+
+
+Step = tuple[int, Callable[[], None]]
+"""The number of a change, and what writes it down."""
+
+
+def handled() -> int:
+    """The last report that was written down."""
+    return int(state.draft(state.HANDLED, 0))
+
+
+def undone() -> int:
+    """Return the number of the report that last moved the reader by taking a change back; 0: none has."""
+    return int(state.draft(state.UNDONE, 0))
+
+
+def named(key: str) -> None:
+    """The browser knows who codes here."""
+    if not has_name(state.author()):
+        state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
+        state.clear(state.AUTHOR_FIELD)
+        state.put(state.REDRAW, True)  # what this one may see stands all over the page
+
+
+def adopted(codes: Codes, everything: Coded) -> bool:
+    """Let what this visitor said before there was a name be said under it; whether there was any."""
+    name, visitor = state.author(), state.visitor()
+    said = has_name(name) and any(visitor in each for each in (*everything.given.values(), *everything.notes.values()))
+    return said and codes.adopt(visitor, name)
+
+
+def hear(key: str, shown: Analysis) -> None:
+    """Write down what the reader reports: what it gave, took off, noted and took back, in the order of their numbers.
+
+    A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing; what was
+    confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
+    """
+    told: Mapping[str, Any] = state.draft(key, {})
+    # What was told to a session before this one is done, or is told to this one again.
+    said, taken = (each if each.get("session") == state.session() else {} for each in _reports(told))
+    undo, before = int(taken.get("count") or 0), handled()
+    steps: list[Step] = [*_steps(shown, said.get("rows") or {}), (undo, partial(_undo, shown, undo))]
+    refused = ""
+    if any(number > before for number, _ in steps):
+        state.put(state.SAID_OF_CODES, "")
+    for number, write in sorted(steps, key=itemgetter(0)):
+        if number <= before:
+            continue
+        try:
+            write()
+        except StorageError as error:
+            state.put(state.NOT_WRITTEN, f"{error}. It is kept in this browser and tried again.")
+            state.put(state.AGAIN, int(state.draft(state.AGAIN, 0)) + 1)
+            return
+        except SentiscopeError as error:  # such as a code that somebody has renamed meanwhile
+            refused = refused or str(error)
+        state.put(state.HANDLED, number)
+    state.put(state.HANDLED, max(before, undo, int(said.get("count") or 0)))
+    state.put(state.AGAIN, 0)
+    if refused:
+        state.put(state.NOT_WRITTEN, refused)
+
+
+def _reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What was coded, and what was taken back."""
+    for name in ("coded", "undo"):
+        yield told.get(name) or {}
+
+
+def _steps(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
+    """Each code that was given or taken off, and each note."""
+    codes, run, known = data.codes(shown.table.record), shown.table.record.run, set(shown.known.keys)
+    for key, each in rows.items():
+        if key not in known:
+            continue
+        for name, (given, number) in (each.get("codes") or {}).items():
+            yield int(number), partial(codes.give, [key], [name], off=not given, author=state.author(), run=run)
+        if note := each.get("note"):
+            text, number, goes_on = note
+            yield (
+                int(number),
+                partial(codes.note, key, str(text), author=state.author(), run=run, goes_on=bool(goes_on)),
+            )
+
+
+def _undo(shown: Analysis, number: int) -> None:
+    """Take back the last change of the author, and move the reader to its row; `number` is of the report."""
+    found = data.codes(shown.table.record).undo(state.author())
+    state.put(state.SAID_OF_CODES, f"Taken back: {in_words(shown, found['said'])}")
+    known = set(shown.known.keys)
+    if key := next((row["key"] for row in found["rows"] if row.get("key") in known), ""):
+        state.carry(state.AT, key)
+        state.put(state.UNDONE, number)
+
+
+def in_words(shown: Analysis, said: str) -> str:
+    """A change as the history has it, with the beginning of the sentence in the place of its key."""
+    what, row, key = said.rpartition("row ")
+    if not row or key not in shown.known.keys:
+        return said
+    text = str(shown.table.frame["text"].iloc[shown.known.keys.index(key)])
+    return f"{what}{quoted(text, 40)}"
+
+
+def give_all(codes: Codes, shown: Analysis, keys: list[str], name: str, *, off: bool) -> None:
+    """A callback: one code to all selected sentences or from them, as one change."""
+    try:
+        codes.give(keys, [name], off=off, author=state.author(), run=shown.table.record.run)
+    except SentiscopeError as error:
+        state.put(state.NOT_WRITTEN, str(error))
+        return
+    word = "taken from" if off else "given to"
+    state.put(state.SAID_OF_CODES, f"{name} {word} {plural(len(keys), 'sentence')}; u takes that back")
+    state.put(state.REDRAW, True)

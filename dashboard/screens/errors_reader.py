@@ -11,9 +11,8 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading, nearly
-from dashboard.screens.errors_codes import codes_below
-from dashboard.screens.errors_coding import adopted, handled, hear, named, undone
-from dashboard.screens.errors_filter import select
+from dashboard.screens.errors_codes import adopted, codes_below, handled, hear, named, undone
+from dashboard.screens.errors_statistics import select
 from dashboard.widgets import selected
 from dashboard.widgets.figure import caption, place
 from dashboard.widgets.messages import problem

@@ -13,8 +13,7 @@ from dashboard.data import data
 from dashboard.figures.leaderboard import Board, metric_names
 from dashboard.figures.numbers import count, number
 from dashboard.figures.results import headline, offered, run_frame
-from dashboard.screens.overview_files import arrival, bring_in
-from dashboard.screens.overview_table import board_table
+from dashboard.screens.overview_table import arrival, board_table, bring_in
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption
 from dashboard.widgets.header import header

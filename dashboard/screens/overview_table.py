@@ -1,14 +1,16 @@
-"""Every data set with its models as a table that leads to their pages, and to Compare."""
+"""The tables of the first page, and runs that come in and go out as zip files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
 from core.numbers import shorten
+from core.runs.archive import export_run, import_run, import_zip
 from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
@@ -16,8 +18,8 @@ from dashboard.data import data
 from dashboard.figures.leaderboard import Board, against_yardstick, finding
 from dashboard.figures.leaderboard_table import cost
 from dashboard.figures.numbers import count
-from dashboard.screens.overview_files import export_button
 from dashboard.widgets.figure import caption, heading, place
+from dashboard.widgets.messages import finding as show_finding
 from dashboard.widgets.messages import opening, problem, selection_note
 from dashboard.widgets.run_removal import removal_button
 from dashboard.widgets.style import look
@@ -33,13 +35,7 @@ HOW = (
 
 
 def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
-    """What the order says, a heading, and one row per model; a picked row offers its pages.
-
-    Args:
-        board: The models of a data set.
-        metrics: What they can be ordered by, title → name; the choice holds for all boards, and the first offers it.
-        alone: Whether there is no other board, so that the head of the page names the data.
-    """
+    """What the order says, a heading, and one row per model; a picked row offers its pages."""
     tested = data.ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
@@ -156,3 +152,67 @@ def _measure(run: str) -> None:
             problem("It could not be measured", str(error))
             return
     st.rerun()
+
+
+ZIP_HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"
+FOLDER = "The path of a run directory or zip file on the machine that serves this page"
+
+
+def arrival() -> None:
+    """What came in with the last click, or why it was refused; shown once."""
+    if run := state.take(state.ARRIVED):
+        show_finding(f"{run} is here", "It is now chosen on every page.")
+
+
+def bring_in() -> None:
+    """Take a run in."""
+    from dashboard import access  # pandas: the page shows its head before that
+
+    with st.expander("Bring a run in", key="bring-in"):
+        if text := state.take(state.REFUSED):  # where the person looks
+            problem("This run was not taken in", text)
+        key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
+        st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=ZIP_HOW)
+        if access.local():  # paths of this machine concern only who sits at it
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                st.text_input("Or a path", key=state.RUN_PATH, placeholder="/home/me/trained/my-run", help=FOLDER)
+                st.button("Bring in", on_click=_from_path, key="import")
+
+
+def _from_file(key: str) -> None:
+    file = state.draft(key, None)
+    if file is not None:
+        state.put(state.TAKEN, state.draft(state.TAKEN, 0) + 1)  # another key: an empty uploader
+        _take(lambda: import_zip(data.store(), file, file.name))
+
+
+def _from_path() -> None:
+    path = str(state.draft(state.RUN_PATH, "")).strip()
+    if path:
+        _take(lambda: import_run(data.store(), Path(path)))
+
+
+def _take(read: Callable[[], str]) -> None:
+    try:
+        run = read()
+    except SentiscopeError as error:
+        state.put(state.REFUSED, str(error))
+        return
+    state.put(state.ARRIVED, run)
+    state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+    state.choose_run(run)
+
+
+def export_button(run: str, status: str) -> None:
+    """The run as one zip file, packed when it is clicked."""
+    if status in ("done", "failed", "cancelled"):
+        st.download_button(
+            "Export · zip",
+            lambda: export_run(data.store(), run),
+            f"{run}.zip",
+            "application/zip",
+            key="export-run",
+            type="tertiary",
+            on_click="ignore",
+            help="Everything that another machine needs to show it: record, curves, weights, predictions, maps",
+        )

@@ -28,21 +28,21 @@ from dashboard.figures.results import metric_stats
 from dashboard.figures.saved import SAVED
 from dashboard.figures.source import Source
 from dashboard.screens.performance_elsewhere import elsewhere
-from dashboard.screens.performance_labels import multi_label
-from dashboard.screens.performance_metrics import every_metric
 from dashboard.screens.performance_selection import (
     BAR,
     ELSEWHERE,
     KINDS,
     beside,
+    every_metric,
     marked_cell,
+    multi_label,
     pick_outcome,
+    saved_slices,
     take_bar,
     take_cell,
     take_phenomenon,
+    threshold_bar,
 )
-from dashboard.screens.performance_slices import saved_slices
-from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show_of, show_others
 from dashboard.widgets.header import header

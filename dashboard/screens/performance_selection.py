@@ -1,17 +1,27 @@
-"""What a click on Performance selects: a cell, a bar, a phenomenon, or all that is wrong at the threshold."""
+"""Sections of Performance below the curves: labels, slices, threshold, all metrics, and what a click selects."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from functools import partial
+from html import escape
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.selection import Selection
+from core.failures.slices import LONGEST, remove_slice, rename_slice
+from core.runs.record import RunRecord
 from dashboard import selection, state
+from dashboard.data import data
+from dashboard.figures import answers, labels
 from dashboard.figures.confusion import CONFIDENCE
-from dashboard.figures.decisions import BARS, Decision
-from dashboard.figures.metrics import PHENOMENA
+from dashboard.figures.decisions import BARS, Decision, Report
+from dashboard.figures.labels import LABELS
+from dashboard.figures.metrics import METRICS, PHENOMENA
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import cell_of
@@ -19,7 +29,12 @@ from dashboard.figures.points import PHENOMENON
 from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
+from dashboard.widgets.figure import caption, heading, show, show_of
+from dashboard.widgets.messages import finding
+from dashboard.widgets.options import choose, pick
 from dashboard.widgets.selected import selected_here
+from dashboard.widgets.stats import stats
+from dashboard.widgets.style import look, row_height
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
@@ -129,3 +144,183 @@ def _rule(source: Source, decision: Decision, column: str, place: int) -> str:
 
 def _at(decision: Decision) -> str:
     return f" at {number(decision.threshold, 2)}"
+
+
+WHICH, RENAMED = "slice-which", "slice-renamed"
+NONE_YET = (
+    "None of these data yet. Select sentences, by a click on a cell above or with the filter of Errors, and press Save "
+    "as slice in the bar: every run on these data has it then."
+)
+
+
+def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
+    """The section; gives its table. A picked slice is selected on all pages."""
+    tables: dict[str, pd.DataFrame] = {}
+    found = data.kept_slices(source.record)
+    with contextlib.suppress(NotAvailable):
+        shape = SAVED.shape(source)
+        show(SAVED, shape, on_picked_change=partial(take_slice, source, shape))
+        beside(source, selection.chosen_of(source.record, source.split), SLICES)
+        tables = SAVED.numbers(shape)
+    if not tables:
+        heading(str(SAVED.title), SAVED.name, about=str(SAVED.how))
+        caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
+    _change(source.record, [each.name for each in found])
+    return tables
+
+
+def _change(record: RunRecord, names: list[str]) -> None:
+    """A button that opens the fields; what became of the last change is said below it."""
+    if names:
+        with st.popover("Rename or remove", type="tertiary", key="slices-change"):
+            key, new = state.current(WHICH), state.current(RENAMED)
+            st.selectbox("Slice", names, key=key)
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                st.text_input("New name", key=new, max_chars=LONGEST, width=240)
+                st.button("Rename", key="slice-rename", on_click=partial(_rename, record, key, new))
+            st.button("Remove it", key="slice-remove", on_click=partial(_remove, record, key))
+            caption("For every run on these data. Its sentences stay as they are.")
+    if said := state.take(state.SLICE_CHANGED):
+        st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+
+
+def _rename(record: RunRecord, key: str, field: str) -> None:
+    """A callback."""
+    name, new = str(state.draft(key, "")), str(state.draft(field, ""))
+    _do(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
+
+
+def _remove(record: RunRecord, key: str) -> None:
+    """A callback."""
+    name = str(state.draft(key, ""))
+
+    def remove() -> str:
+        remove_slice(data.store(), record, name)
+        return f"“{name}” is removed."
+
+    _do(remove)
+
+
+def _do(change: Callable[[], str]) -> None:
+    try:
+        state.put(state.SLICE_CHANGED, change())
+    except SentiscopeError as error:
+        state.put(state.SLICE_CHANGED, f"Not changed: {error}.")
+    else:
+        state.clear(WHICH, RENAMED)
+
+
+INTERVALS = (
+    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval over "
+    "these sentences. There is no accuracy: a sentence may have several labels, or none."
+)
+
+
+def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
+    """Numbers, the table of labels, and the choice of one, which the source knows from then on.
+
+    Returns:
+        The decision about the chosen label, the report with examples that fit it, and tables to give away.
+    """
+    record, split, report = source.record, source.split, source.report
+    with st.container(key="labels-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        choice = choose(answers.LIMITS, source, single=True)
+    stats(labels.metric_stats(record, split, report, choice))
+    caption(INTERVALS)
+    tables = every_metric(source)
+    every = show_of(source, LABELS)
+    _labels(every, split)
+    _one(source, choice)
+    decision = source.once(answers.decision)
+    used = labels.limits(record, choice)
+    used[report.classes.index(str(source.chosen(answers.RULE)))] = decision.threshold
+    return decision, labels.with_predictions(report, decision, used), {**tables, "Labels": every.table}
+
+
+def _labels(every: labels.Labels, split: str) -> None:
+    """Every label as a table."""
+    if every.tuned and split == "validation":
+        finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
+    three = {
+        title: st.column_config.NumberColumn(format="%.3f")
+        for name, title in labels.COLUMNS.items()
+        if name not in ("label", "n")
+    }
+    with st.expander("All labels as a table"):
+        table = labels.spoken_table(every.table)
+        st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each label")
+
+
+def _one(source: Source, choice: str) -> None:
+    """The label that everything below is about, and its threshold."""
+    heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
+    with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        label = pick(answers.RULE, source, label="Label", width=220)
+        exact = threshold_slider(source, f"{source.record.run}, {label}, {choice}")
+    if choice == labels.TUNED and not source.chosen(answers.COST):
+        caption(f"Chosen on validation: {number(exact)}.")
+
+
+def every_metric(source: Source) -> dict[str, pd.DataFrame]:
+    """Folded; returns their table, none where none was recorded."""
+    try:
+        shown, drawing = data.drawn(METRICS, source, look())
+    except NotAvailable:
+        return {}
+    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn when it is opened
+    if folded.open:
+        with folded:
+            show(METRICS, shown, drawing=drawing)
+    return METRICS.numbers(shown)
+
+
+def threshold_bar(source: Source) -> None:
+    """Rule, threshold and the cost of a miss, all in the link; the source knows them from then on."""
+    with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if answers.RULE.values(source):
+            pick(answers.RULE, source, about=answers.RULE.about)
+        threshold_slider(source)
+
+
+def threshold_slider(source: Source, of: str = "") -> float:
+    """The threshold, and behind it what a miss costs, where it is about one class.
+
+    Args:
+        source: Knows both from then on.
+        of: What the threshold depends on besides; where that or the cost has changed it begins anew.
+
+    Returns:
+        Where it begins: known more exactly than the slider's step, and kept so until the slider is moved.
+    """
+    option, name = answers.slider(source), answers.one_class(source)
+    place = st.container(width=420)
+    if name:
+        ratios, cost = answers.RATIOS, answers.COST
+        source.choices[cost.name] = st.number_input(
+            *(cost.label, ratios.low, ratios.high, 0.0, ratios.step),
+            format="%g",
+            key=cost.name,
+            bind="query-params",
+            width=150,
+            help=cost.about,
+        )
+        if source.choices[cost.name]:
+            of = f"{source.record.run}, {name}, {of}, {source.choices[cost.name]:g}"
+    exact = float(option.first(source))
+    first = None if of or state.follows(option.name) else round(exact, 2)
+    if first is None:
+        state.follow(option.name, of, round(exact, 2))
+    label, about = label_names(name) if name else (option.label, option.about)
+    with place:
+        moved = st.slider(label, 0.0, 1.0, first, 0.01, key=option.name, bind="query-params", help=about)
+    if moved != round(exact, 2):
+        source.choices[option.name] = float(moved)
+    return exact
+
+
+def label_names(name: str) -> tuple[str, str]:
+    """Label and help of a slider that is about one class or label."""
+    return (
+        f"Threshold on P({name})",
+        f"“{name}” is predicted where its probability is above this; every figure and count below follows",
+    )

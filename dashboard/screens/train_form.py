@@ -1,35 +1,51 @@
-"""Choosing what to train, and starting it."""
+"""The form of Train: data, model, each setting, composing a model of one's own, and the start."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from core.config import RunConfig, compose, inputs
+from core.config import SETTINGS, RunConfig, compose, idle, inputs
 from core.data.kept_examples import NAME
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import planned
+from core.models.config import ModelConfig
+from core.models.describe import parts
+from core.models.equation import equation
 from core.models.presets import PRESETS
 from core.recipes import Applied
 from core.runs import jobs
 from core.runs.backbones import SETTING as BACKBONE
-from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
+from core.runs.budget import LENGTHS, Size, estimate, shortened, size, uncut_rows
 from core.runs.configuration import configure, configured
 from core.runs.start import START
+from core.settings import Setting
 from dashboard import access, cards, state
 from dashboard.data import data
+from dashboard.figures.diagram import DIAGRAM, Made, described
 from dashboard.figures.numbers import count
-from dashboard.figures.train_plan import EXAMPLES, command_line, recipe_text, size_phrase, summary, time_text
-from dashboard.screens.train_composer import composed, composer
-from dashboard.screens.train_settings import setting_fields
+from dashboard.figures.train_plan import (
+    EXAMPLES,
+    NOT_LISTED,
+    OFFERED,
+    command_line,
+    leaf,
+    recipe_text,
+    shown,
+    size_phrase,
+    summary,
+    time_text,
+)
 from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
 from dashboard.widgets.data_picker import data_picker
-from dashboard.widgets.figure import caption
+from dashboard.widgets.figure import caption, place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.preset_picker import preset_picker
+from dashboard.widgets.style import look
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
@@ -181,3 +197,103 @@ def _start() -> None:
         state.put(state.PROBLEM, str(error))
         return
     state.choose_run(record.run)
+
+
+STARTS_FROM = "Starts from the preset above; what has no effect on this model is not shown. "
+
+
+def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
+    """The fields of all parts that have an effect, folded."""
+    own = state.typed(state.SETTING)
+    with st.expander("Compose your own", key="composer"):
+        caption(STARTS_FROM + HOW)
+        for title, names in shown(own, model).items():
+            field_rows(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
+        if any(name in OFFERED for name in own):
+            st.button("Back to the preset", key="compose-clear", on_click=_clear)
+        show()
+
+
+def composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
+    """The model that the fields make: in words, drawn, as an equation, as a command."""
+    caption(words)
+    vocabulary = size.vocabulary if size else config.text.max_vocab
+    with st.container(key="pair-composed"):
+        left, right = st.columns([1.1, 1], gap="large")
+        with left:
+            made = Made(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+            place(DIAGRAM.draw(made, look()), "composed", described(made.parts))
+        with right:
+            for index, line in enumerate(equation(config.model)):
+                with st.container(key=f"equation-{index}", gap=None):
+                    st.latex(line.latex)
+                    caption(line.words)
+    st.code(command, language=None, wrap_lines=True)
+
+
+def _clear() -> None:
+    """Button: every field of the builder is empty again."""
+    state.forget(*(state.SETTING + name for name in OFFERED))
+
+
+ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
+ELSEWHERE = OFFERED | {*NOT_LISTED, START, EXAMPLES}
+"""Settings with a field of their own on top, or in the builder."""
+COLUMNS = 4
+AUTOMATIC = "automatic"
+HOW = "An empty field keeps the value in grey. The names are those of sentiscope train --set."
+
+
+def setting_fields(defaults: RunConfig, command: str) -> None:
+    """The name of the run and a field for each setting; `command` is the same training on the command line."""
+    with st.expander("Advanced settings", key="advanced"):
+        st.text_input(
+            "Name of the run",
+            key=state.NAME,
+            persist_state="session",
+            placeholder="made from data, model, seed and time",
+            help="Letters, digits, dots and dashes; a taken name gets a number",
+        )
+        for room, title in ROOMS.items():
+            listed = [
+                setting for name, setting in SETTINGS.items() if name.startswith(f"{room}.") and name not in ELSEWHERE
+            ]
+            field_rows(title, listed, defaults)
+        caption(HOW)
+        st.code(command, language=None, wrap_lines=True)
+
+
+def field_rows(
+    title: str,
+    listed: Sequence[Setting],
+    defaults: RunConfig,
+    *,
+    empty: str = AUTOMATIC,
+    model: ModelConfig | None = None,
+) -> None:
+    """A group of settings, a field for each; `empty` stands for no value, `model` says which do nothing."""
+    st.html(f'<p class="s-label s-group">{title}</p>')
+    for start in range(0, len(listed), COLUMNS):
+        columns = st.columns(COLUMNS, vertical_alignment="bottom")
+        for column, setting in zip(columns, listed[start : start + COLUMNS], strict=False):
+            with column:
+                _field(setting, leaf(defaults, setting.name) or empty, idle(setting.name, model) if model else "")
+
+
+def _field(setting: Setting, default: str, idle: str) -> None:
+    """The field of a setting; `idle` is why it does nothing, where it does not."""
+    about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
+    about += f" **Without effect here**: {idle}." if idle else ""
+    key = state.SETTING + setting.name
+    if setting.choices:
+        st.selectbox(
+            setting.label,
+            setting.choices,
+            index=None,
+            placeholder=default,
+            key=key,
+            persist_state="session",
+            help=about,
+        )
+    else:
+        st.text_input(setting.label, placeholder=default, key=key, persist_state="session", help=about)

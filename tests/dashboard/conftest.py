@@ -54,7 +54,7 @@ def _nothing_to_wait_for() -> Iterator[None]:
     """No browser draws what an `AppTest` is sent, and none looks again: the first look waits for the end."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
-        patch.setattr("dashboard.screens.sentence_below.BREATH", 0.0)
+        patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
 
 

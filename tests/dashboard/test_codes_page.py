@@ -17,7 +17,7 @@ from core.runs.predictions import evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.screens import errors_coding, errors_history, errors_reader
+from dashboard.screens import errors_codes, errors_reader
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def heard(monkeypatch, codes, runs):
     def hear(author="ann", undo=0, session="now", **told):
         reports = {name: {**each, "session": session} for name, each in told.items()}
         held[state.AUTHOR], held["reader"] = author, {**reports, "undo": {"count": undo, "session": session}}
-        errors_coding.hear("reader", shown)
+        errors_codes.hear("reader", shown)
         return held
 
     hear.held, hear.shown = held, shown
@@ -228,16 +228,16 @@ def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_na
     codes.code([keys[2]], ["label"], author="?" + "b" * 12)
     heard(author=" ", coded=told(1, {keys[0]: row(irony=[True, 1])}))
     assert codes.coded().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
-    assert not errors_coding.adopted(codes, codes.coded())
+    assert not errors_codes.adopted(codes, codes.coded())
     heard.held[state.AUTHOR] = "ann"
-    assert errors_coding.adopted(codes, codes.coded()) and not errors_coding.adopted(codes, codes.coded())
+    assert errors_codes.adopted(codes, codes.coded()) and not errors_codes.adopted(codes, codes.coded())
     assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
 
 
 def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard, codes, keys):
     codes.code([keys[0]], ["irony"], author="ann")
     heard.held[state.AUTHOR] = "ann"
-    errors_coding.give_all(codes, heard.shown, keys, "irony", off=False)
+    errors_codes.give_all(codes, heard.shown, keys, "irony", off=False)
     assert len(codes.coded("ann").given) == len(keys)
     assert f"irony given to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
     heard(undo=1)
@@ -342,10 +342,10 @@ def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, c
     seen = codes.coded().seen_by("ann")
     own, two, one, *_ = codes.ledger.history(codes.data)
     text = heard.shown.table.frame["text"]
-    assert errors_history.said(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
-    assert errors_history.said(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
-    assert errors_history.said(two, heard.shown, seen, reads=False) == "something of 2 sentences"
-    assert errors_history.said(two, heard.shown, seen, reads=True) == "label: 2 rows"
+    assert errors_codes.said(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
+    assert errors_codes.said(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
+    assert errors_codes.said(two, heard.shown, seen, reads=False) == "something of 2 sentences"
+    assert errors_codes.said(two, heard.shown, seen, reads=True) == "label: 2 rows"
 
 
 def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, codes, keys, monkeypatch):
@@ -356,7 +356,7 @@ def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, c
     monkeypatch.setattr(
         "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
     )
-    errors_history.go_on(heard.shown, codes.coded().seen_by("ann"), made, "test")
+    errors_codes.go_on(heard.shown, codes.coded().seen_by("ann"), made, "test")
     assert chosen == [(("test", made.keys), 2)]
 
 

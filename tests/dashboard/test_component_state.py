@@ -9,7 +9,7 @@ from core.runs.store import RunStore
 from dashboard import selection, state
 from dashboard.figures.analysis import analyse, make_known
 from dashboard.figures.filtering import TEXT, word_of
-from dashboard.screens.errors_filter import _chosen
+from dashboard.screens.errors_statistics import _chosen
 
 KEY = "fig-filter"
 

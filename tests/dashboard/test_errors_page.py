@@ -237,7 +237,7 @@ def nearly() -> None:
 
 def picked() -> None:
     from dashboard.data import data
-    from dashboard.screens.errors_below import _slice
+    from dashboard.screens.errors_statistics import _slice
 
     _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
 
@@ -277,7 +277,7 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
 def doubted_row() -> None:
     from dashboard.data import data
     from dashboard.figures.source import Source
-    from dashboard.screens.errors_labels import _take_row
+    from dashboard.screens.errors_statistics import _take_row
 
     record = data.store().read("finished")
     source = Source(record, data, split="test")

@@ -272,7 +272,7 @@ def search() -> None:
 
     from dashboard import state
     from dashboard.data import data
-    from dashboard.screens.data_search import take_search
+    from dashboard.screens.data_rows import take_search
 
     state.put(state.RUN, "finished")
     take_search(st.session_state["name"] or data.store().read("finished").config.data.name)
@@ -295,7 +295,7 @@ def search_told() -> None:
 
     from dashboard.data import data
     from dashboard.figures.datasets import Filters
-    from dashboard.screens.data_search import of_one_split
+    from dashboard.screens.data_rows import of_one_split
 
     record = data.store().read("finished")
     st.session_state["told"] = [

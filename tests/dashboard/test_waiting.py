@@ -46,7 +46,7 @@ def wait_until(true) -> None:
 
 @pytest.mark.slow
 def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
-    monkeypatch.setattr("dashboard.screens.sentence_waiting.SHORT", 0)
+    monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 0.2)
     with monkeypatch.context() as slow:
         hold(slow, "parts", "parts", 0.25)

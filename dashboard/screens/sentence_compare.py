@@ -1,4 +1,4 @@
-"""A second run reads the same text: its answer, its strip and its combined maps beside those of the first."""
+"""A second or a pinned reading: its answer, words and combined maps beside those of the first."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
+from core.text.clusters import clipped
+from core.text.direction import isolated
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import MapRow, full_colour
-from dashboard.figures.contrast import (
-    DIFFERENCE,
-    contrast_readings,
-    contrast_table,
-    describe_difference,
-    read_sentence,
-)
+from dashboard.figures.contrast import DIFFERENCE, contrast_readings, contrast_table, describe_difference, read_sentence
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
 from dashboard.figures.sentence import combined_rows, comparison, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
-from dashboard.screens.sentence_waiting import words_asked
-from dashboard.screens.sentence_words import word_strip
+from dashboard.screens.sentence_bench import word_strip, words_asked
 from dashboard.widgets.answer import answer
+from dashboard.widgets.edits import made
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
@@ -39,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
+
 
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
 
@@ -59,10 +56,6 @@ class Beside:
 
 def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
     """The picker and, once a run is chosen, both readings.
-
-    Args:
-        source: What the first run reads.
-        others: What there is to choose from.
 
     Returns:
         The second reading by its run's name, and what differs.
@@ -100,14 +93,7 @@ def towards(source: Source, record: RunRecord) -> dict[str, str]:
 
 
 def two_readings(first: Source, second: Source, place: str, called: str) -> Beside:
-    """Answers, words and combined maps side by side, the maps on one scale, and what differs.
-
-    Args:
-        first: This one.
-        second: What it is compared with.
-        place: A name for the figures of the second one.
-        called: What the second is called in the table of answers.
-    """
+    """Answers, words and combined maps side by side, the maps on one scale, and what differs."""
     found = Beside({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = comparison(*map(read_sentence, (first, second)))
@@ -161,3 +147,87 @@ def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None
         return
     combined = Combined(view, rows, top, record.run)
     show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")
+
+
+KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
+QUOTED = 90
+"""Characters of the pinned sentence that are shown."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """What the link says is pinned."""
+
+    run: str
+    text: str
+    edit: str
+
+
+def pinned() -> Pin | None:
+    """None: nothing is."""
+    run, text, edit = map(state.carried, KEYS)
+    return Pin(run, text, edit) if run else None
+
+
+def pin_button(source: Source) -> None:
+    """Pins what is on screen, or lets go what was pinned."""
+    there = pinned() is not None
+    now = ("", "", "") if there else (source.record.run, source.text, source.edits.encode())
+    with st.container(key="pin", width="content"):
+        st.button(
+            "Unpin" if there else "Pin",
+            icon=":material/keep_off:" if there else ":material/keep:",
+            key="pin-button",
+            on_click=_pin,
+            args=now,
+            help="Let go what was pinned"
+            if there
+            else "Keep this reading beside the next ones: change sentence, run or levers, and see both",
+        )
+
+
+def _pin(*values: str) -> None:
+    for key, value in zip(KEYS, values, strict=True):
+        state.carry(key, value)
+
+
+def _source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
+    """What is pinned, towards the same class; None where nothing is, or its run is gone."""
+    pin = pinned()
+    record = None if pin is None else source.record if pin.run == source.record.run else others.get(pin.run)
+    if pin is None or record is None:
+        return None
+    edits, _, _ = made(record, data.sentence(pin.run, pin.text), pin.edit)
+    return Source(record, data, text=pin.text, edits=edits, choices=towards(source, record))
+
+
+def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
+    """What is pinned and how this answer differs from it, below the answer; gives what is pinned."""
+    pin = _source(source, others)
+    if pin is None:
+        return None
+    quoted = isolated(clipped(pin.text, QUOTED))
+    who = ", ".join(filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.words())))
+    about = f" ({who})" if who else ""
+    said = "" if _same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
+    st.html(f'<p class="s-pin">Pinned: <b>“{escape(quoted)}”</b>{escape(about)}{escape(said)}</p>')
+    return pin
+
+
+def _same(source: Source, pin: Source) -> bool:
+    return (source.record.run, source.text, source.edits) == (pin.record.run, pin.text, pin.edits)
+
+
+def beside_the_pin(source: Source, pin: Source | None) -> Beside:
+    """The section; gives the pinned reading for the table of answers, and what differs."""
+    asked = pinned()
+    if asked is None:
+        return Beside()
+    heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
+    if pin is None:
+        problem(f"There is no run “{asked.run}” to compare with", "It was renamed or removed. Unpin it.")
+        return Beside()
+    if _same(source, pin):
+        caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")
+        return Beside()
+    return two_readings(source, pin, "pinned", "pinned")

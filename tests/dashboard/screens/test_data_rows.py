@@ -3,7 +3,7 @@
 import pytest
 
 from core.data.config import DataConfig
-from dashboard.screens.data_labels import renamed, usual_places
+from dashboard.screens.data_rows import renamed, usual_places
 
 STARS = {"1": 5, "2": 6, "3": 7, "4": 8, "5": 9}
 NAMES = {"1": "bad", "2": "bad", "3": "", "4": "good", "5": "good"}

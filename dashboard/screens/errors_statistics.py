@@ -1,0 +1,354 @@
+"""Filter and statistics of Errors: rates, words, slices, label errors, dataset shift; what is picked filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.data.table import TRAIN
+from core.exceptions import InputError, NotAvailable, SentiscopeError
+from core.failures.doubted import LabelErrors
+from core.failures.facets import looked_up, understood
+from core.failures.rules import Clause, read
+from core.failures.selection import Selection, parse
+from core.failures.shifted import DatasetShift
+from core.failures.tags import MODELS, WITH, called
+from core.runs import errands
+from core.runs.record import RunRecord
+from core.text.direction import quoted
+from dashboard import selection, state
+from dashboard.data import data
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, Shifted
+from dashboard.figures.distinguishing_features import MARKED, OVERUSED, marked, overused
+from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
+from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, changed, searched, sentence, word_of
+from dashboard.figures.numbers import count
+from dashboard.figures.selecting import WRONG
+from dashboard.figures.source import Source
+from dashboard.figures.word_clouds import CLOUDS, OF_CLASS, Outcomes, find_outcomes
+from dashboard.widgets.errand import offer
+from dashboard.widgets.figure import caption, heading, place, show
+from dashboard.widgets.messages import finding
+from dashboard.widgets.options import pick
+from dashboard.widgets.selected import inside_button
+from dashboard.widgets.style import look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
+    """All of it, the tags and words in the two columns that begin with the codes; gives its tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    found, words, parts = gathered(shown), overused(shown), sliced(shown)
+    left, right = beside
+    with left:
+        tables |= _picks(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
+        beside_tags(shown)
+        unsure_offer(source)
+    with right:
+        tables |= _picks(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
+    with st.container(key="pair-marked"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        tables |= _picks(SLICED, parts, parts.picked, lambda: _slice(shown))
+    with right:
+        tables |= _picks(MARKED, marked(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+    _next(shown, found, parts)
+    return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+
+
+def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
+    """A table of which a row can be picked; without a row only what its caption says. Gives its numbers."""
+    numbers = figure.numbers(shape)
+    if all(table.empty for table in numbers.values()):
+        heading(str(figure.title), figure.name, note=figure.say(figure.note, shape), about=str(figure.how))
+        caption(figure.say(figure.reading, shape))
+    else:
+        show(figure, shape, default={"picked": picked}, on_picked_change=told)
+    return numbers
+
+
+def _slice(shown: Analysis) -> None:
+    """A slice was picked: its errors are the selection; picked again, all errors are."""
+    select(shown, [WRONG, *parse(state.picked(SLICED.name) or "").rules])
+
+
+def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
+    """What to do next, each with the sentences that it is about."""
+    steps = next_steps(shown, found, parts)
+    heading("What to do next", "next-steps", note="as far as these numbers bear it out")
+    if not steps:
+        caption("Nothing stands out: no tag and no slice survives correction, and no error is very sure. Read on.")
+    for at, step in enumerate(steps):
+        with st.container(key=f"step-{at}", horizontal=True, vertical_alignment="center"):
+            words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
+            st.html(words, width="stretch")
+            st.button("Show them", key=f"show-step-{at}", on_click=select, args=(shown, step.rules))
+
+
+UNSURE = "unsure under dropout"
+
+
+def other_run(record: RunRecord, split: str) -> str:
+    """The run that the picker below the tags holds; empty: none, as at first: nobody has asked for one."""
+    run = state.offer(state.DISAGREE, data.models_beside(record, split))
+    try:
+        return run if run and len(data.known(record, split).tagged.rows(f"{WITH}{run}")) else ""
+    except SentiscopeError as error:
+        finding(f"{run} cannot stand beside it", f"{error}.")
+        return ""
+
+
+def beside_tags(shown: Analysis) -> None:
+    """Below the table of tags: the picker, and which tags are not there."""
+    there = data.models_beside(shown.table.record, shown.table.split)
+    if there:
+        st.selectbox(
+            "Compare with",
+            there,
+            index=None,
+            key=state.DISAGREE,
+            bind="query-params",
+            width=320,
+            placeholder="Another model",
+            help="A tag for the sentences of which this run says something else; the best on this split stands first",
+        )
+    if said := absent(shown, "none is picked above" if there else "no other model was evaluated on these rows"):
+        caption(f"Not here: {said}.")
+
+
+def absent(shown: Analysis, lone: str) -> str:
+    """Why tags are absent, those with the same reason together; of dropout only where nobody can ask for it."""
+    reasons: dict[str, list[str]] = {}
+    own = {MODELS: lone, UNSURE: data.unsure(shown.table.record, shown.table.split).why}
+    for name, why in shown.known.tagged.absent.items():
+        if reason := own.get(name, why):
+            reasons.setdefault(reason, []).append(called(name))
+    return " · ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())
+
+
+def words_of_outcomes(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+    """Show the section; gives its table."""
+    head = st.container()
+    if len(source.record.classes) > 2 or source.record.task == "multi":
+        pick(OF_CLASS, source)
+    found = find_outcomes(shown, str(source.chosen(OF_CLASS)))
+    note, reading = CLOUDS.say(CLOUDS.note, found), CLOUDS.say(CLOUDS.reading, found)
+    with head:
+        heading(str(CLOUDS.title), CLOUDS.name, note=note, about=str(CLOUDS.how))
+    if any(found.found.values()):
+        alternative = CLOUDS.alternative(found, note, reading)
+        place(
+            CLOUDS.draw(found, look()),
+            CLOUDS.name,
+            alternative,
+            on_picked_change=lambda: _pick_cloud_word(shown, found),
+        )
+    caption(reading)
+    return CLOUDS.numbers(found)
+
+
+def _pick_cloud_word(shown: Analysis, found: Outcomes) -> None:
+    """Select the sentences of the word that was picked; picked again, all errors."""
+    outcome, _, words = state.picked(CLOUDS.name).partition(": ")
+    select(shown, found.rules(outcome, words) if words else [WRONG])
+
+
+def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+    """The section; gives its tables."""
+    if source.split == TRAIN:
+        return {}
+    try:
+        found = SHIFT.shape(source)
+    except NotAvailable:
+        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        offer(DatasetShift.of(data.store(), source.record, source.split), "look-for-shift")
+        return {}
+    if found.found["left_out"]:
+        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        caption(found.sentence)
+        return {}
+    with st.container(key="pair-shift"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        show(SHIFT, found, more=found.sentence)
+    with right:
+        _words(found, shown)
+    return SHIFT.numbers(found) | SHIFT_WORDS.numbers(found)
+
+
+def _words(found: Shifted, shown: Analysis) -> None:
+    """A word that is picked selects every sentence with it, right and wrong ones."""
+    if not found.found["words"]:
+        heading(str(SHIFT_WORDS.title), SHIFT_WORDS.name, note=SHIFT_WORDS.say(SHIFT_WORDS.note, found))
+        caption(SHIFT_WORDS.say(SHIFT_WORDS.reading, found))
+        return
+    held = {str(clause) for clause in shown.clauses}
+    picked = next((row["words"] for row in found.found["words"] if held == {"all", f"word={row['words']}"}), "")
+    found = replace(found, picked=picked)
+    show(SHIFT_WORDS, found, default={"picked": picked}, on_picked_change=lambda: _pick_word(shown))
+
+
+def _pick_word(shown: Analysis) -> None:
+    """A callback; picked again, all errors are selected."""
+    words = state.picked(SHIFT_WORDS.name)
+    select(shown, ["all", f"word={words}"] if words else [])
+
+
+DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
+ROW = f"fig-{DOUBTED.name}"
+DOUBLES = 8
+"""Texts with two labels that are named."""
+
+
+def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
+    """The section; gives its tables."""
+    try:
+        found = DOUBTED.shape(source)
+    except NotAvailable:
+        heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
+        offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
+        return {}
+    rows = found.found["rows"][:LABELS_SHOWN]
+    show(
+        DOUBTED,
+        found,
+        more="Choose a row to read its sentence." if rows else "",
+        on_select=partial(_take_row, source, rows),
+        selection_mode="single-row",
+    )
+    now = selection.chosen(source.record)
+    if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
+        _opened(source, now)
+    _selecting(source, found.found)
+    if twice := found.found["conflicts"]:
+        named = "; ".join(
+            f"{quoted(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
+            for each in twice[:DOUBLES]
+        )
+        more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
+        caption(f"The same text with several labels: {named}{more}.")
+    if not found.found["rows"]:
+        return {}
+    return DOUBTED.numbers(found)
+
+
+def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The sentence of the chosen row is the selection; chosen again, nothing is: a callback."""
+    at = next(iter(state.draft(state.current(ROW), {}).get("selection", {}).get("rows", [])), None)
+    if at is None or at >= len(rows):
+        selection.clear(source.record)
+        return
+    row = rows[at]
+    if row["split"] in data.evaluated_splits(source.record.run):
+        selection.choose_keys(source.record, row["split"], [row["key"]], DOUBT, at=0, by=ROW)
+    elif source.record.config.data.texts:
+        about = f"{DOUBT}, {row['split']}"
+        selection.choose_sentences(source.record, [row["text"]], [row["truth"]], about, at=0, by=ROW)
+
+
+def _opened(source: Source, now: selection.Chosen) -> None:
+    """The chosen one whole, where the list above does not have it, and into Sentence."""
+    with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
+        said = f"is {now.label(0)}" if now.label(0) else ""
+        st.html(f'<div class="s-sel"><b>{escape(now.text(0))}</b> <span>{escape(said)}</span></div>', width="stretch")
+        if inside_button(source.record):
+            selection.look_inside()
+
+
+def _selecting(source: Source, found: Mapping[str, Any]) -> None:
+    """Buttons that make the doubted rows the selection of all pages, to be read and coded."""
+    record, split = source.record, source.split
+    likely = [row for row in found["rows"] if row["likely"]]
+    here = [row["key"] for row in likely if row["split"] == split]
+    training = [row for row in likely if row["split"] == TRAIN and split != TRAIN and record.config.data.texts]
+    twice = [row["key"] for each in found["conflicts"] for row in each["rows"] if row["split"] == split]
+    of_training = [row["text"] for row in training], [row["truth"] for row in training]
+    both = [each for each in found["conflicts"] if any(row["split"] == TRAIN for row in each["rows"])]
+    both = both if split != TRAIN and record.config.data.texts else []
+    of_both = [each["text"] for each in both], [" or ".join(each["labels"]) for each in both]
+    offers: list[tuple[str, int, Callable[[], None]]] = [
+        (f"of {split}", len(here), partial(selection.choose_keys, record, split, here, DOUBT)),
+        (f"of {TRAIN}", len(training), partial(selection.choose_sentences, record, *of_training, f"{DOUBT}, {TRAIN}")),
+        (
+            f"of {split} with another label elsewhere",
+            len(twice),
+            partial(selection.choose_keys, record, split, twice, TWICE),
+        ),
+        (
+            f"of {TRAIN} with several labels",
+            len(both),
+            partial(selection.choose_sentences, record, *of_both, f"{TWICE}, {TRAIN}"),
+        ),
+    ]
+    with st.container(key="doubted-selects", horizontal=True, gap="medium"):
+        for place, (words, n, choose) in enumerate(offers):
+            if n:
+                st.button(
+                    f"Select the {count(n)} {words}", key=f"select-doubted-{place}", type="tertiary", on_click=choose
+                )
+
+
+def unsure_offer(source: Source) -> None:
+    """The job while it runs, or the button that begins it; nothing once the tag is there, or can never be."""
+    found = data.unsure(source.record, source.split)
+    if found.files is None or errands.job(found.files).status == "done":
+        return
+    offer(found.files, "find-unsure", about=True)
+
+
+def filter_bar(shown: Analysis, splits: Sequence[str]) -> None:
+    """The selection as a sentence whose words can be changed."""
+    key = state.figure_key("filter")
+    drawn = state.confirmed(key)
+    place(sentence(shown, look(), splits), "filter", "", on_changes_change=lambda: _chosen(key, shown, drawn))
+
+
+def pick_row(shown: Analysis, figure: str, before: str) -> None:
+    """A row of a table was picked, or no longer: it becomes a word of the filter; a callback."""
+    rule = state.picked(figure)
+    word = word_of(shown.facets, rule or before)
+    select(shown, changed(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))
+
+
+def select(shown: Analysis, rules: Sequence[str]) -> None:
+    """Make these the selection of all pages; a callback."""
+    table = shown.table
+    selection.choose(table.record, Selection(tuple(rules), table.split))
+
+
+def _chosen(key: str, shown: Analysis, drawn: int) -> None:
+    """Apply the words that were changed since the page was drawn, one after the other; a callback."""
+    before = clauses, split = shown.clauses, shown.table.split
+    for change in state.receive_changes(key, drawn):
+        word, value = (str(change.get(name, "")).strip() for name in ("word", "value"))
+        if word == SPLIT:
+            split = value
+        elif word in (TEXT, ASKED):
+            clauses = read(_searched(shown, clauses, word, value), shown.table)
+        elif word:
+            clauses = read(changed(clauses, shown.facets, word, value), shown.table)
+    if (clauses, split) != before:
+        selection.choose(shown.table.record, Selection(tuple(map(str, clauses)), split))
+
+
+def _searched(shown: Analysis, clauses: Sequence[Clause], word: str, typed: str) -> list[str]:
+    """Return the clauses with what was typed into the search, or where ids are asked for; empty: without it."""
+    asked = shown.known.bare.asked
+    if not typed:
+        return changed(clauses, shown.facets, word, "", asked)
+    find = looked_up if word == ASKED else understood
+    try:
+        return searched(clauses, shown.facets, find(shown.table, asked, typed), asked)
+    except InputError as error:
+        state.put(state.SELECTION_PROBLEM, str(error).removeprefix("--where "))
+        return list(map(str, clauses))

@@ -1,0 +1,214 @@
+"""The bench of Sentence: words, heads, maps, levers and λ; asked for before they are drawn."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.exceptions import NotAvailable
+from core.interpret.editable import Editable
+from core.interpret.edits import UNCHANGED, Edits
+from core.models.provides import provides
+from core.text.clusters import clipped
+from core.text.direction import isolated
+from dashboard import state
+from dashboard.data import data
+from dashboard.figures.ablation import MEAN, SILENT
+from dashboard.figures.ablation_levers import LEVERS
+from dashboard.figures.heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, Lines, layer
+from dashboard.figures.lambda_bench import LAMBDA_BENCH
+from dashboard.figures.numbers import count
+from dashboard.figures.sentence import special_places
+from dashboard.figures.source import Source, Span
+from dashboard.figures.words import TOWARDS, WORDS, target
+from dashboard.reader.models import Wanted
+from dashboard.widgets.figure import caption, show_bare, show_of
+from dashboard.widgets.messages import finding
+from dashboard.widgets.options import asked, choose
+from dashboard.widgets.tokens import literal
+from dashboard.widgets.waiting import waited
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core.interpret.sentence import SentenceView
+
+
+QUOTED = 80
+"""Characters of a cut-off end that are shown."""
+NOTE = (
+    "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
+    "Pull a lever, and see whether it does."
+)
+
+
+def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
+    """The words and who reads whom, with room for the levers beside; of a text with maps."""
+    words = st.container()
+    with st.container(key="pair-bench"):
+        left, right = st.columns([1.22, 1], gap="medium")
+    asked(SCALE, source)
+    with left:
+        with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small"):
+            st.html('<div class="s-fig"><h2>Attention</h2></div>', width="content")
+            if len(source.view.layers) > 1:
+                st.html('<span class="s-note">layer</span>', width="content")
+            choose(LAYER, source, plain=True)
+            choose(MAP, source, plain=True)
+        lines = _head_view(source)
+    with words:
+        tables = word_strip(source)
+    if not state.projector():
+        caption(f"{HEAD_VIEW.say(HEAD_VIEW.reading, lines)} {special_places(source.view, lines.shown.layer)}")
+    return tables, right
+
+
+def more_maps(source: Source) -> None:
+    """What is not on the bench: all heads side by side, and the weights of the components."""
+    view = source.view
+    if view.truncated:
+        finding(
+            f"The last {count(view.truncated)} tokens were cut off",
+            f"This model reads {count(source.record.max_length)} tokens at most. Not read: “{_short(view.cut)}”.",
+        )
+    finding("Attention is not an explanation", NOTE)
+    if state.projector():
+        caption(special_places(view, layer(source)))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        choose(GRID, source)
+        choose(SCALE, source)
+    with st.container(key="pair-main"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        show_of(source, HEADS)
+    with right, contextlib.suppress(NotAvailable):
+        show_of(source, COEFFICIENTS)
+
+
+def _short(text: str) -> str:
+    return isolated(clipped(text, QUOTED))
+
+
+def _head_view(source: Source) -> Lines:
+    """The head view, below where its window begins if the text is long."""
+    starts = FROM.values(source)
+    if isinstance(starts, Span):
+        first, last = int(starts.low), int(starts.high)
+        source.choices[FROM.name] = st.slider(
+            FROM.label, first, last, key=FROM.name, bind="query-params", help=FROM.about
+        )
+    return show_bare(source, HEAD_VIEW)
+
+
+def choose_target(source: Source) -> None:
+    """For which class a word speaks, where that is not plain: the answer, until a person wants to know of another."""
+    if TOWARDS.counts(source):
+        first = str(TOWARDS.first(source))
+        state.follow(TOWARDS.name, first, first)
+        if not state.projector():  # there the sentence needs the room
+            st.html('<span class="s-note">push towards</span>', width="content")
+        choose(TOWARDS, source, plain=True)
+
+
+def word_strip(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
+    """The words of a text of which the model knows one; gives their table."""
+    return WORDS.numbers(show_bare(source, WORDS, name=name))
+
+
+SHORT = 200
+"""Characters of a text that is read so soon that its maps are drawn while its words are asked."""
+STOPPED = "The answer stands above. Its words and parts were not all asked; a shorter text is read in a moment."
+
+
+def bench_asked(source: Source, *, deep: bool) -> bool:
+    """Whether all is known that stands on the bench; `deep`: with parts and λ, of a text with maps."""
+    if len(source.text) <= SHORT:
+        return True
+    wanted = _each(source, "pushed")
+    if deep:
+        wanted += _each(source, "parts") + _lambdas(source)
+    return bool(waited(data.asking(*wanted), "bench", STOPPED).whole)
+
+
+def words_asked(source: Source, place: str) -> bool:
+    """Whether the pushes of the words of a second reading are known."""
+    return bool(waited(data.asking(*_each(source, "pushed")), f"words-{place}", STOPPED).whole)
+
+
+def _each(source: Source, name: str) -> list[Wanted]:
+    """As edited, and as trained beside it."""
+    changes = [source.edits, UNCHANGED] if source.edits else [UNCHANGED]
+    return [(name, source.record.run, source.text, target(source), edits) for edits in changes]
+
+
+def _lambdas(source: Source) -> list[Wanted]:
+    if "lambda" not in provides(source.record.config.model):
+        return []
+    return [("lambdas", source.record.run, source.text, target(source), source.edits)]
+
+
+PIECES = "Words that are not in the vocabulary are read by their pieces. Switch one off to silence it."
+PIECES_HELP = "Character n-grams of the word, < and > its ends. A piece that is off adds nothing to the word's vector."
+MOST_WORDS = 6
+"""Unknown words whose pieces are shown."""
+RESET = "reset"
+
+
+def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
+    """The parts of the model with their pushes, each a lever; gives their table."""
+    key = state.figure_key(LEVERS.name)
+    if state.carried(state.SILENT) == MEAN:
+        source.choices[SILENT.name] = MEAN
+    return LEVERS.numbers(show_bare(source, LEVERS, on_changes_change=lambda: _moved(key, parts)))
+
+
+def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
+    """Every λ as a curve of its own; gives their table. Nothing where the model has no λ."""
+    if "lambda" not in provides(source.record.config.model):
+        return {}
+    return LAMBDA_BENCH.numbers(show_of(source, LAMBDA_BENCH))
+
+
+def _moved(key: str, parts: Editable) -> None:
+    """Write levers that were moved into the link, perhaps after all were put back; a callback."""
+    levers = {part: value for change in state.receive_changes(key) for part, value in change.items()}
+    if way := levers.get(state.SILENT):
+        state.carry(state.SILENT, MEAN if way == MEAN else "")
+    before = UNCHANGED.encode() if RESET in levers else state.carried(state.EDIT)
+    moved = {part: value for part, value in levers.items() if part not in (RESET, state.SILENT)}
+    state.carry(state.EDIT, parts.moved(before, moved).encode() if moved else before)
+
+
+def unknown_words(edits: Edits, trained: SentenceView) -> None:
+    """The pieces by which the model reads each word that it does not know; one that is not marked is silenced."""
+    if trained.pieces is None or not any(trained.unknown):
+        return
+    there = [place for place, missing in enumerate(trained.unknown) if missing]
+    caption(PIECES)
+    for at in there[:MOST_WORDS]:
+        names, key = trained.pieces[at], f"edit-n{at}"
+        off = {names[piece] for token, piece in edits.pieces_off if token == at}
+        distinct = list(dict.fromkeys(names))  # one that is there twice (aaaa) is one switch
+        state.put(key, [name for name in distinct if name not in off])
+        st.pills(
+            literal(trained.tokens[at]),
+            distinct,
+            format_func=literal,
+            selection_mode="multi",
+            key=key,
+            on_change=_silenced,
+            args=(edits, at, names, key),
+            help=PIECES_HELP,
+        )
+    if len(there) > MOST_WORDS:
+        caption(f"And {len(there) - MOST_WORDS} more words that are not in the vocabulary.")
+
+
+def _silenced(edits: Edits, place: int, names: Sequence[str], key: str) -> None:
+    on = state.draft(key, [])
+    off = [piece for piece, name in enumerate(names) if name not in on]
+    state.carry(state.EDIT, edits.with_pieces(place, off).encode())

@@ -1,0 +1,369 @@
+"""Sections below the bench: passages, mixture, parts, reach of a negation, and links to each section."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.exceptions import InputError, NotAvailable
+from core.interpret.edits import Edits
+from core.interpret.templates import FILLER, LONGEST, PLACE, TEMPLATES
+from core.models.provides import provides
+from core.runs.record import RunRecord
+from core.text.clusters import clipped
+from core.text.direction import isolated
+from core.text.passages import passages
+from dashboard import state
+from dashboard.data import data
+from dashboard.figures.ablation_levers import LEVERS
+from dashboard.figures.belief import ALONG, BELIEF
+from dashboard.figures.contrast import DIFFERENCE
+from dashboard.figures.distance import DISTANCE, OF, asked, distance
+from dashboard.figures.figure import Figure
+from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
+from dashboard.figures.lambda_bench import LAMBDA_BENCH
+from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
+from dashboard.figures.methods import METHODS, READ_NEEDED
+from dashboard.figures.models import reads_without
+from dashboard.figures.numbers import count, number
+from dashboard.figures.patching import PATCHING
+from dashboard.figures.sentence import attention_table, prediction_table, subtracts
+from dashboard.figures.source import Source
+from dashboard.figures.tokens import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, token_table
+from dashboard.figures.words import WORDS
+from dashboard.screens.sentence_bench import lambda_bench, more_maps, unknown_words
+from dashboard.screens.sentence_compare import beside_the_pin, second_run
+from dashboard.screens.sentence_explanations import from_another, may_i_believe_it, side_by_side
+from dashboard.screens.sentence_flip import what_would_change
+from dashboard.screens.sentence_tried import tried_sentences
+from dashboard.widgets.answer import answer
+from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.figure import anchor, caption, heading, show, show_of, show_others
+from dashboard.widgets.messages import finding, problem
+from dashboard.widgets.options import choose
+from dashboard.widgets.style import look
+from dashboard.widgets.tokens import literal
+from dashboard.widgets.waiting import waited
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from core.interpret.sentence import MixView, SentenceView
+
+
+BREATH = 0.2
+"""Seconds in which nothing is sent: the browser shows the bench before it begins to draw charts, and whoever goes on
+typing waits for none."""
+NOTHING_KNOWN = 2
+"""Columns of a table of tokens that says nothing but the tokens."""
+
+
+def has_maps(view: SentenceView) -> bool:
+    """Whether there is anything inside to look at."""
+    return bool(view.layers and view.tokens and not view.too_long)
+
+
+def below_the_bench(
+    source: Source,
+    trained: SentenceView,
+    others: Mapping[str, RunRecord],
+    pin: Source | None,
+    tables: Mapping[str, Table],
+) -> None:
+    """Every section below the bench."""
+    time.sleep(BREATH)
+    deep, tables = has_maps(trained), dict(tables)
+    view = source.view if source.text.strip() else trained
+    with st.container(key="below"):
+        links = st.container()
+        mixture(source.record, source.edits, trained, view)
+        tables |= by_passage(source.record, source.text)
+        if trained.tokens:
+            tables |= what_would_change(source)
+            tables |= side_by_side(source)
+            last = st.container()
+        if deep:
+            tables |= _maps(source, trained)
+        else:
+            _nothing_inside(source.record, trained)
+        if trained.tokens:
+            tables |= other_parts(source)
+        reached = reach_of_negation(source.record, others, source.text)
+        pinned, second = beside_the_pin(source, pin), second_run(source, others)
+        tried = tried_sentences()
+        tables |= reached | pinned.tables | second.tables | _tokens(trained) | tried
+        with links:
+            _contents(_sections(source, bool(trained.tokens), deep, reached, tried, pin))
+        end = st.container()
+    if trained.tokens:
+        with last:  # it asks the model many times: all else is there by then
+            tables |= may_i_believe_it(source)
+    answers = prediction_table(_answers(view, trained if source.edits else None, pinned.views | second.views))
+    drawn = deep or bool(reached) or any(figure.there(source) for figure in PLACED if figure not in OF_WORDS)
+    with end:
+        export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
+
+
+def _sections(source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object) -> dict[str, str]:
+    """What stands below the bench, by the names of the headings."""
+    provided = provides(source.record.config.model)
+    sections = {
+        "passages": ("Passage by passage", is_long(source.record, source.text)),
+        "flip": ("What would change it", words),
+        "methods": ("Methods side by side", words),
+        "belief": ("May I believe it", words),
+        "lambda-bench": ("λ bench", deep and "lambda" in provided),
+        "grid": ("Heads side by side", deep),
+        "patching": ("From another sentence", deep),
+        "distance": ("How far a negation reaches", reached),
+        "pinned": ("Beside what is pinned", pin),
+        "beside": ("Two runs side by side", True),
+        "tried": ("Tried sentences", tried),
+    }
+    return {name: title for name, (title, there) in sections.items() if there}
+
+
+def _contents(sections: Mapping[str, str]) -> None:
+    """Links that go to each section."""
+    links = "".join(f'<a href="#{anchor(name)}" target="_self">{escape(title)}</a>' for name, title in sections.items())
+    st.html(f'<nav class="s-contents" aria-label="On this page">{links}</nav>')
+
+
+def _maps(source: Source, trained: SentenceView) -> dict[str, Table]:
+    unknown_words(source.edits, trained)
+    tables = dict[str, Table](lambda_bench(source))
+    more_maps(source)
+    tables |= from_another(source)
+    table = partial(attention_table, source.view, subtracts(source.record), source.edits, trained)
+    return tables | {"Attention": table}
+
+
+def _answers(
+    view: SentenceView, trained: SentenceView | None, beside: Mapping[str, SentenceView]
+) -> dict[str, dict[str, float]]:
+    """Each column of the table of answers: this one, as trained, its parts where it is mixed, other runs."""
+    columns = {"probability": view.probabilities} | ({} if trained is None else {"as trained": trained.probabilities})
+    if view.mix:
+        columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
+    return columns | {name: other.probabilities for name, other in beside.items()}
+
+
+def _tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
+    known = token_table(trained)
+    return {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
+
+
+def _nothing_inside(record: RunRecord, view: SentenceView) -> None:
+    if view.too_long:
+        finding(
+            f"A text of {count(len(view.tokens))} tokens is too long for maps",
+            "Each token sees only its neighbours and a few others here, so a map of all pairs would be nearly empty. "
+            "Type a shorter text to see maps.",
+        )
+    elif view.layers:
+        finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
+    else:
+        finding(
+            f"{record.preset} has no attention to look into",
+            f"{reads_without(record.config.model.family, 'heads and layers')} "
+            "Choose another run in the sidebar to see maps.",
+        )
+
+
+ROWS: dict[str, tuple[Figure[Any], ...]] = {
+    "gates": (GATES,),
+    "token-lambda": (TOKEN_LAMBDA,),
+    "polarity": (POLARITY, LEXICON),
+    "support": (SUPPORT,),
+    "head": (BRANCHES,),
+}
+"""What stands side by side."""
+OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
+"""Where there are no others, there is no picture to take away."""
+PLACED: tuple[Figure[Any], ...] = (
+    *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
+    COMBINED,
+    *(figure for row in ROWS.values() for figure in row),
+)
+
+
+def other_parts(source: Source) -> dict[str, pd.DataFrame]:
+    """Everything but maps and coefficients, as far as the model has it; of a text with at least one token."""
+    _numbers(source.view)
+    for name, figures in ROWS.items():
+        _side_by_side(name, figures, source)
+    return show_others(source, "sentence", PLACED)
+
+
+def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
+    """Those that there are, below each other where the page is narrow: a cell with its value needs its room."""
+    there = [figure for figure in figures if figure.there(source)]
+    if not there:
+        return
+    with st.container(key=f"pair-{name}"):
+        columns = st.columns([6, 5], gap="large")
+    for column, figure in zip(columns, there, strict=False):
+        with column:
+            show_of(source, figure)
+
+
+def _numbers(view: SentenceView) -> None:
+    table = number_table(view_scalars(view))
+    if len(table):
+        show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
+
+
+HOW = (
+    "p = w · network + (1 − w) · TF-IDF, with the w that had the least loss on the validation split. TF-IDF counts "
+    "words, pairs and character n-grams and was fitted on the training split. The temperature of the run, {}, then "
+    "makes the answer of the mixture."
+)
+OFF = "Off: the network answers alone, at the same temperature."
+KEY = "edit-mix"
+ROOMY = 0.55
+"""Of a bar that has a third of the page."""
+
+
+def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
+    """The parts of an answer beside each other; nothing where it has one only."""
+    if trained.mix is None or view.mix is None:
+        return
+    about = HOW.format(number(record.temperature, 2))
+    heading("What the answer is made of", "mix", note=record.mixture, about=about)
+    _parts(record, trained.mix if edits else None, view.mix, view)
+    state.put(KEY, not edits.unmixed)
+    st.toggle("TF-IDF mixed in", key=KEY, on_change=_switched, args=(edits,), help=OFF)
+
+
+def _parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
+    def said(probabilities: Mapping[str, float]) -> SentenceView:
+        return replace(view, probabilities=dict(probabilities))
+
+    trained = [None] * len(now.parts) if before is None else map(said, before.parts.values())
+    columns = st.columns(len(now.parts), gap="large")
+    for column, (part, chances), was in zip(columns, now.parts.items(), trained, strict=True):
+        with column:
+            st.html(f'<p class="s-who"><b>{escape(part)}</b></p>')
+            answer(record, said(chances), look(), before=was, small=True, roomy=ROOMY)
+
+
+def _switched(edits: Edits) -> None:
+    state.carry(state.EDIT, replace(edits, unmixed=not state.draft(KEY, True)).encode())
+
+
+MOST = 5
+"""Other runs: so many colours can be told apart."""
+TEMPLATE_HELP = f"One of ours, or type your own: {PLACE} where words are put in, [not] in brackets is the negation."
+INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
+
+
+def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
+    """The section; a typed sentence with a place is the first template. Gives the table."""
+    own = [text] if PLACE in text else []
+    fitting = {name: other for name, other in others.items() if other.task == record.task}
+    with st.container(key="distance", gap="small"):
+        place = st.container()
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            template = st.selectbox(
+                "Template",
+                [*own, *TEMPLATES],
+                key=state.TEMPLATE,
+                bind="query-params",
+                accept_new_options=True,
+                format_func=lambda name: TEMPLATES.get(name, name),
+                help=TEMPLATE_HELP,
+                width=360,
+            )
+            insert = st.text_input(
+                "What is put in", FILLER, key=state.INSERT, bind="query-params", max_chars=LONGEST, help=INSERT_HELP
+            )
+        state.keep_some(state.CURVES, list(fitting))
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            chosen = st.multiselect(
+                "Other runs",
+                list(fitting),
+                key=state.CURVES,
+                bind="query-params",
+                max_selections=MOST,
+                placeholder="Choose runs" if fitting else "There is no other run of this kind",
+            )
+            source = Source(record, data, others=[fitting[name] for name in chosen], text=template or "")
+            if OF.counts(source):
+                choose(OF, source)
+        with place:
+            try:
+                runs, filled, towards = asked(source, insert or FILLER)
+                wanted = [("reach", each.run, filled, towards) for each in runs]
+                if not waited(data.asking(*wanted), "distance", "Not every run has read every step.").whole:
+                    heading("How far a negation reaches", "distance")
+                    return {}
+                shape = distance(source, insert or FILLER)
+            except (InputError, NotAvailable) as error:
+                heading("How far a negation reaches", "distance")
+                problem("This template cannot be read", str(error))
+                return {}
+            show(DISTANCE, shape)
+            for note in shape.notes:
+                caption(note)
+    return DISTANCE.numbers(shape)
+
+
+MOST_WORDS = 40
+"""Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
+SEEN = 6
+"""Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
+QUOTED = 80
+"""Characters of a passage that are shown."""
+ABOUT = (
+    "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
+    "after the other and as trained, and the mean of their logits answers. On a terminal: predict with --passage."
+)
+NOTE = "A click reads the passage alone; undo brings the whole text back."
+
+
+def is_long(record: RunRecord, text: str) -> bool:
+    """Whether a text has more than one passage."""
+    return not record.pairs and len(passages(text, MOST_WORDS)) > 1
+
+
+def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
+    """The section; nothing of a short text. Gives its table."""
+    if not is_long(record, text):
+        return {}
+    read = data.passages(record.run, text, MOST_WORDS)
+    chances, whole = read.each.probabilities, read.whole.probabilities[0]
+    note = f"together {_answer(record, whole)}"
+    heading("Passage by passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
+    with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
+        for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
+            line = f"{_answer(record, said)} — {isolated(clipped(passage, QUOTED))}"
+            if st.button(literal(line), key=f"passage-{place}", type="tertiary", on_click=_alone, args=(passage,)):
+                st.rerun()
+    caption(NOTE)
+    return {"Passages": _table(record, read.cut[0], chances)}
+
+
+def _alone(passage: str) -> None:
+    state.put(state.TEXT, passage)
+
+
+def _answer(record: RunRecord, chances: np.ndarray) -> str:
+    """The most probable class; of several labels those above their thresholds, or the nearest to it."""
+    limits = record.tuned_thresholds or {}
+    several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
+    shown = several if record.task == "multi" and several else [int(chances.argmax())]
+    return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
+
+
+def _table(record: RunRecord, texts: list[str], chances: np.ndarray) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = {f"probability:{name}": chances[:, place] for place, name in enumerate(record.classes)}
+    return pd.DataFrame({"passage": texts, **columns})
