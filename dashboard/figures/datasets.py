@@ -63,7 +63,7 @@ class Filters:
 
 
 def options(folder: Path, hub: bool) -> list[Option]:
-    """What can be opened here first: built-in, own files, local copies, the hub; then the rest, saying how to get it."""
+    """What can be opened here first: built-in, own files, local copies, the hub; then the rest, and how to get it."""
     scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
     own = [Option(choice.id, chosen_settings(choice.config)) for choice in library.choices(folder)]
     named = [
