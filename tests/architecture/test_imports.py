@@ -157,7 +157,7 @@ WITHOUT = {
     "lists of data sets": ("import core.data.sources", SCIENCE),
     "lists of models": ("import core.systems as s; s.whole('sentiformer'); s.listed()", {"torch"}),
     "the head of the first page": (
-        "import dashboard.widgets.runs, dashboard.screens.overview_table, dashboard.screens.overview_table\n"
+        "import dashboard.widgets.runs, dashboard.screens.overview_table\n"
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
