@@ -4,7 +4,7 @@ A coding belongs to the sentence (the data set's name, and the row's `key` of `c
 names the run it was looked at. So what one has read of a model's errors is there for the next model on the same
 sentences: reading is the costly part, and "what became of the errors that were irony?" needs both. Neither another
 seed, another cut into splits nor a corrected label takes a code away. How often a code stands is asked of the rows of
-one run (`core.failures.rates`), so runs stay apart where they have to.
+one run (`core.failures.code_rates`), so runs stay apart where they have to.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from core.exceptions import InputError
-from core.failures.coded import Code, Coded
+from core.failures.coded import Code, Coded, author_name, code_name, found_name, has_name, sound_text
 from core.failures.ledger import Change, Ledger, now
-from core.failures.names import author_name, code_name, found_name, has_name, sound_text
 from core.numbers import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord

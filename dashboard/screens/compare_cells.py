@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import streamlit as st
 
-from core.failures.chosen import keys_of
+from core.failures.selection import keys_of
 from core.fingerprint import fingerprint
 from dashboard import selection, state
 from dashboard.data import data

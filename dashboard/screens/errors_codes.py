@@ -11,14 +11,12 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.exceptions import SentiscopeError, StorageError
-from core.failures.chosen import Group, keep
-from core.failures.coded import Coded
+from core.failures.code_rates import draw, draws
+from core.failures.coded import Coded, has_name, known_as
 from core.failures.coded_csv import book_written, read_any, written
 from core.failures.codes import Codes
-from core.failures.draws import draw, draws
-from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
-from core.failures.selection import Selection, parse
+from core.failures.selection import Group, Selection, keep, parse
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis

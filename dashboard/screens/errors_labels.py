@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
-from core.failures.doubted import LabelErrors
+from core.failures.label_errors import LabelErrors
 from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data

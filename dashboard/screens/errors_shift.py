@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
-from core.failures.shifted import DatasetShift
+from core.failures.shift import DatasetShift
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
