@@ -75,9 +75,9 @@ def inspect(
         TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
         `parts` has these in words.
     """
-    from core.evaluation.multilabel import NOTHING
+    from core.evaluation.scores import NOTHING
     from core.interpret.sentence import inside
-    from core.interpret.unknown import unknown_note
+    from core.interpret.trace_summary import unknown_note
 
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record

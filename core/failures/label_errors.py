@@ -28,7 +28,7 @@ import numpy as np
 
 from core.cache import cache_folder
 from core.data.table import TRAIN, Dataset, targets
-from core.evaluation.multilabel import label_names
+from core.evaluation.scores import label_names
 from core.exceptions import DataError, NotAvailable
 from core.failures.kept import FOLDER, kept
 from core.failures.table import Table, keys, read_table

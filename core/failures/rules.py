@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shown
-from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import NOTHING
 from core.exceptions import InputError
 from core.failures.dates import Span, between, compared, span
 from core.failures.phrases import words_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.data.table import TRAIN
-from core.evaluation.multilabel import label_names
+from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
 from core.failures.kept import kept
 from core.fingerprint import file_fingerprint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
 from core.failures.coded import SEPARATOR, has_name, known_as
 from core.failures.neighbours import Neighbour

@@ -1,0 +1,94 @@
+"""What is told of a trace in numbers: how much a token is read, what cancels, λ as learned, unknown words. No torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models.config import LAMBDA_RANGES, AttentionConfig
+from core.numbers import whole_percent
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+
+def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+    """(L,): what a token is read with, mean over heads and readers.
+
+    Args:
+        weights: (H, L, L) of one map, readers in rows; signed where maps are taken away.
+        places: (L,): how many places each token stands for; folded padding reads as often as it has places.
+    """
+    return np.average(weights.mean(0), axis=0, weights=places)
+
+
+def cancelled(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """(H,): the share of the weight of a head's components that cancels in their sum, 0 to 1.
+
+    Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
+    over the tokens k; of the head the mean over the tokens q that weigh anything. At 0 nothing is taken away, at 1
+    nothing is left.
+
+    Args:
+        components: (N, H, L, L) maps of real tokens, readers in rows.
+        coefficients: (N, H, L), with their signs.
+    """
+    weights = (coefficients[..., None] * components).astype(np.float64)
+    whole, left = np.abs(weights).sum((0, -1)), np.abs(weights.sum(0)).sum(-1)  # (H, L)
+    share = np.where(whole > 0, 1 - left / np.where(whole > 0, whole, 1), 0)
+    return share.sum(-1).clip(0) / np.maximum((whole > 0).sum(-1), 1)
+
+
+ROUNDING = 0.001
+"""Below this a difference between two λ is not shown."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """λ of a model as trained."""
+
+    values: tuple[tuple[float, ...], ...]
+    """For each layer, for each further component: the mean over heads and tokens."""
+    varies: bool
+    """Whether any differs among heads or tokens."""
+
+
+def learned(view: SentenceView, subtracts: bool) -> Learned:
+    """λ of an untouched model, from the coefficients over the first, which is 1 unless the model norms its rows."""
+    sign = -1.0 if subtracts else 1.0
+    ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
+    values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
+    return Learned(values, any(float(np.ptp(row)) > ROUNDING for layer in ratios for row in layer))
+
+
+def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
+    """From where to where a λ is moved by hand: it suits the constraint on λ and holds every learned value."""
+    if attention.mixing == "additive":
+        low, high = LAMBDA_RANGES[attention.constraint].slider
+    else:
+        low, high = (0.0, 1.0) if attention.mixing == "differential-v2" else (0.0, 1.5)
+    values = [value for layer in learned.values for value in layer]
+    low = min([low, *(math.floor(10 * value) / 10 for value in values)])
+    high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
+    return low, high
+
+
+HALF = 0.5
+"""Share of unknown words from which a text says so."""
+
+
+def mostly_unknown(share: float | None) -> bool:
+    """Whether half of the words or more are unknown; not where that cannot be known."""
+    return share is not None and share >= HALF
+
+
+def unknown_note(share: float | None) -> str:
+    """A sentence to stand before the answer; empty where most of the words are known."""
+    if share is None or share < HALF:
+        return ""
+    if share == 1:
+        return "The run knows no word of this text."
+    return f"{whole_percent(share)} of the words are unknown to the run."
