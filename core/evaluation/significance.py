@@ -1,8 +1,9 @@
 """Whether a difference between two classifiers is more than chance, with its interval. SciPy does the statistics.
 
-Each row's two answers may change sides by chance (swaps), in place of draws of rows. That is for metrics that are sums of absolute gaps, such as the calibration error. Chance makes a gap larger, whichever its
-sign, and a draw of rows adds chance to chance: where gaps are near 0 a bootstrap spreads further than the metric itself
-(Andrews, Econometrica 2000, on parameters at a boundary). Swapping adds none.
+For metrics that are sums of absolute gaps, such as the calibration error, each row's two answers change sides by chance.
+Chance makes a gap larger, whichever its sign, and a draw of rows adds chance to chance: where gaps are near 0 a
+bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, on parameters at a boundary). Swapping
+adds none.
 """
 
 from __future__ import annotations
