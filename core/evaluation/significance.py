@@ -1,6 +1,6 @@
 """Whether a difference between two classifiers is more than chance, with its interval. SciPy does the statistics.
 
-For metrics that are sums of absolute gaps, such as the calibration error, each row's two answers change sides by chance.
+For metrics that are sums of absolute gaps, such as the calibration error, a row's two answers change sides by chance.
 Chance makes a gap larger, whichever its sign, and a draw of rows adds chance to chance: where gaps are near 0 a
 bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, on parameters at a boundary). Swapping
 adds none.

@@ -26,16 +26,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from core.cache import cache_folder
 from core.data.table import TRAIN, Dataset, targets
 from core.evaluation.scores import label_names
 from core.exceptions import DataError, NotAvailable
-from core.failures.kept import FOLDER, kept
+from core.failures.kept import SplitAnalysis, kept
 from core.failures.table import Table, keys, read_table
-from core.fingerprint import file_fingerprint, fingerprint
-from core.runs.analyses import Analysis, Offer
+from core.runs.analyses import Offer
 from core.runs.errands import Tell
-from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
+from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.text.reading import as_read, reading
 
@@ -206,11 +204,8 @@ class _Kept(TypedDict):
 
 
 @dataclass(frozen=True)
-class LabelErrors(Analysis[dict[str, Any]]):
+class LabelErrors(SplitAnalysis[dict[str, Any]]):
     """Labels of a split and of training that are likely wrong."""
-
-    run: str
-    split: str
 
     name = "labels"
     shape = _Kept
@@ -223,12 +218,10 @@ class LabelErrors(Analysis[dict[str, Any]]):
     )
 
     @classmethod
-    def of(cls, store: RunStore, record: RunRecord, split: str) -> LabelErrors:
-        """Name the file after the data and the predictions of the split, on which the label errors depend."""
-        said = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
+    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
+        """Return the data and the predictions of the split."""
         about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
-        stem = f"labels-{fingerprint(about | {'split': split, 'text': record.config.text})}"
-        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+        return about | {"split": split, "text": record.config.text}
 
     @property
     def words(self) -> tuple[str, ...]:

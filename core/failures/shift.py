@@ -21,20 +21,18 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from core.cache import cache_folder
 from core.data.table import TRAIN
 from core.evaluation.comparison import holm
 from core.evaluation.differences import Difference, compare_means, compare_shares
 from core.exceptions import NotAvailable
-from core.failures.kept import FOLDER
+from core.failures.kept import SplitAnalysis
 from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases
 from core.failures.table import Table, read_table
 from core.failures.training import sample
-from core.fingerprint import file_fingerprint, fingerprint
-from core.runs.analyses import Analysis, Offer
+from core.runs.analyses import Offer
 from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
-from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
+from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.words import is_bare_mark, split_words
@@ -300,11 +298,8 @@ class _Kept(TypedDict):
 
 
 @dataclass(frozen=True)
-class DatasetShift(Analysis[dict[str, Any]]):
+class DatasetShift(SplitAnalysis[dict[str, Any]]):
     """How the texts of a split differ from those of training."""
-
-    run: str
-    split: str
 
     name = "shift"
     shape = _Kept
@@ -317,12 +312,10 @@ class DatasetShift(Analysis[dict[str, Any]]):
     )
 
     @classmethod
-    def of(cls, store: RunStore, record: RunRecord, split: str) -> DatasetShift:
-        """Name the file after the data and the rows of the split, on which the shift depends."""
-        rows = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
-        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": rows}
-        stem = f"shift-{fingerprint(about | {'split': split, 'text': record.config.text})}"
-        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
+        """Return the data and the rows of the split."""
+        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": said}
+        return about | {"split": split, "text": record.config.text}
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -209,9 +209,7 @@ class Tagged:
         return {**found, "lexicon disagrees": self._lexicon(words, language)}
 
     def _lexicon(self, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-        from core.failures.wording import disagrees
-
-        return disagrees(self._table, words, language)
+        return wording.disagrees(self._table, words, language)
 
     @cached_property
     def _read(self) -> Found:
