@@ -64,7 +64,7 @@ def sentence(view: SentenceView, answer: str) -> str:
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
-    from core.interpret.trace_summary import unknown_note
+    from core.interpret.unknown import unknown_note
 
     note = unknown_note(view.unknown_words)
     return (

@@ -77,7 +77,7 @@ def inspect(
     """
     from core.evaluation.scores import NOTHING
     from core.interpret.sentence import inside
-    from core.interpret.trace_summary import unknown_note
+    from core.interpret.unknown import unknown_note
 
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record

@@ -12,7 +12,7 @@ from core.api.printing import say, say_edit, tabulate
 from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.interpret.trace_summary import mostly_unknown, unknown_note
+from core.interpret.unknown import mostly_unknown, unknown_note
 from core.numbers import count
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore

@@ -1,4 +1,4 @@
-"""What is told of a trace in numbers: how much a token is read, what cancels, λ as learned, unknown words. No torch."""
+"""What is told of a trace in numbers: how much a token is read, what cancels, λ as learned. No torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.models.config import LAMBDA_RANGES, AttentionConfig
-from core.numbers import whole_percent
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -74,21 +73,3 @@ def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
     low = min([low, *(math.floor(10 * value) / 10 for value in values)])
     high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
     return low, high
-
-
-HALF = 0.5
-"""Share of unknown words from which a text says so."""
-
-
-def mostly_unknown(share: float | None) -> bool:
-    """Whether half of the words or more are unknown; not where that cannot be known."""
-    return share is not None and share >= HALF
-
-
-def unknown_note(share: float | None) -> str:
-    """A sentence to stand before the answer; empty where most of the words are known."""
-    if share is None or share < HALF:
-        return ""
-    if share == 1:
-        return "The run knows no word of this text."
-    return f"{whole_percent(share)} of the words are unknown to the run."

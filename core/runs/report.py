@@ -19,7 +19,7 @@ from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, kept_yardstick, yardstick_answers
 from core.exceptions import NotAvailable, SentiscopeError
-from core.interpret.trace_summary import mostly_unknown
+from core.interpret.unknown import mostly_unknown
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen

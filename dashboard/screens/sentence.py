@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.interpret.trace_summary import unknown_note
+from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard.data import data
 from dashboard.figures.results import offered_text

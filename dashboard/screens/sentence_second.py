@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
-from core.interpret.trace_summary import unknown_note
+from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data

@@ -255,7 +255,7 @@ def curves(own: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 @pytest.mark.slow
 def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
-    monkeypatch.setattr(module, "RESAMPLES", 4000)
+    monkeypatch.setattr(module, "CURVES", 4000)
     own, chance = band_case(90, seed=3)
     rate, recall, _ = curves(own, chance)
     assert sk.auc(np.append(0, rate), np.append(0, recall)) == pytest.approx(sk.roc_auc_score(own, chance))
