@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.failures.coded import has_name, nameless
+from core.failures.names import has_name, nameless
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"

@@ -12,7 +12,7 @@ from core.atomic import write_named
 from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.failures.coded import has_name, known_as
+from core.failures.names import has_name, known_as
 from core.numbers import count
 from core.runs.store import RunStore
 

@@ -14,9 +14,10 @@ from typing import Any
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
 from core.exceptions import InputError
-from core.failures.coded import Code, Coded, author_name
+from core.failures.coded import Code, Coded
 from core.failures.codes import Codes
 from core.failures.ledger import now
+from core.failures.names import author_name
 from core.fingerprint import fingerprint
 from core.numbers import count
 

@@ -22,9 +22,10 @@ from core.cells import csv_text, unguarded
 from core.data.decode import decode
 from core.data.findings import plural
 from core.exceptions import DataError, InputError
-from core.failures.coded import SEPARATOR, Coded, author_name, code_name, found_name, known_as, sound_text
+from core.failures.coded import Coded
 from core.failures.codes import KEYS, Codes
 from core.failures.ledger import Change
+from core.failures.names import SEPARATOR, author_name, code_name, found_name, known_as, sound_text
 from core.failures.table import Table
 from core.paths import resolve
 

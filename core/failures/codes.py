@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from core.exceptions import InputError
-from core.failures.coded import Code, Coded, author_name, code_name, found_name, has_name, sound_text
+from core.failures.coded import Code, Coded
 from core.failures.ledger import Change, Ledger, now
+from core.failures.names import author_name, code_name, found_name, has_name, sound_text
 from core.numbers import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord

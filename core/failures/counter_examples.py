@@ -17,8 +17,8 @@ from core.data.kept_examples import NAME
 from core.data.write import SEPARATOR
 from core.evaluation.scores import HALF, NOTHING
 from core.exceptions import InputError
-from core.failures.coded import author_name, code_name, sound_text
 from core.failures.ledger import Ledger, now
+from core.failures.names import author_name, code_name, sound_text
 from core.fingerprint import fingerprint
 
 if TYPE_CHECKING:

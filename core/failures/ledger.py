@@ -18,7 +18,7 @@ from typing import Any
 
 from core import quotas
 from core.exceptions import InputError, StorageError
-from core.failures.coded import known_as
+from core.failures.names import known_as
 from core.fingerprint import file_version
 from core.numbers import count
 

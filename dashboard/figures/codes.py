@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.failures.code_rates import Draw, rates
-from core.failures.coded import Coded, agreement, known_as
+from core.failures.coded import Coded, agreement
+from core.failures.names import known_as
 from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number
 

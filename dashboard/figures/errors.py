@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
-from core.failures.coded import SEPARATOR, has_name, known_as
+from core.failures.names import SEPARATOR, has_name, known_as
 from core.failures.neighbours import Neighbour
 from core.failures.selection import ORDERS
 from core.failures.table import SEVERAL

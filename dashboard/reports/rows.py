@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.failures.coded import Coded, known_as
+from core.failures.coded import Coded
+from core.failures.names import known_as
 from core.failures.table import SEVERAL, Table
 
 EXACT = 2**53

@@ -12,9 +12,10 @@ import streamlit as st
 from core.data.findings import plural
 from core.exceptions import SentiscopeError, StorageError
 from core.failures.code_rates import draw, draws
-from core.failures.coded import Coded, has_name, known_as
+from core.failures.coded import Coded
 from core.failures.coded_csv import book_written, read_any, written
 from core.failures.codes import Codes
+from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Group, Selection, keep, parse
 from dashboard import selection, state

@@ -9,8 +9,9 @@ from typing import Any
 
 from core.data.findings import plural
 from core.exceptions import SentiscopeError, StorageError
-from core.failures.coded import Coded, has_name
+from core.failures.coded import Coded
 from core.failures.codes import Codes
+from core.failures.names import has_name
 from core.text.direction import quoted
 from dashboard import state
 from dashboard.data import data

@@ -11,8 +11,9 @@ import streamlit as st
 from core.data.findings import plural
 from core.exceptions import SentiscopeError
 from core.failures.code_rates import Draw
-from core.failures.coded import Coded, known_as
+from core.failures.coded import Coded
 from core.failures.codes import Codes
+from core.failures.names import known_as
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis

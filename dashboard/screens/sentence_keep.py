@@ -10,8 +10,8 @@ import streamlit as st
 
 from core.evaluation.scores import NOTHING
 from core.exceptions import SentiscopeError
-from core.failures.coded import LONGEST, LONGEST_TEXT
 from core.failures.counter_examples import keep_example
+from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from core.text.direction import quoted

@@ -8,8 +8,9 @@ from answering import answering, right_where, texts
 
 from core.exceptions import InputError
 from core.failures import rules
-from core.failures.coded import Code, author_name, known_as, nameless
+from core.failures.coded import Code
 from core.failures.codes import Codes, data_of
+from core.failures.names import author_name, known_as, nameless
 from core.failures.selection import Selection, in_words, select
 from core.failures.table import read_table
 from core.runs.store import RunStore
