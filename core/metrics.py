@@ -43,7 +43,7 @@ class Metric:
     """Only of classes in an order, three at least: of two it would say what accuracy says."""
     parts: Callable[[Any], np.ndarray] | None = None
     """Of a sum of absolute gaps: (n, K), what every row adds to n times each gap. No draw of rows can make such a sum
-    smaller than chance made it, so that two models are compared in another way (`core.evaluation.swapping`)."""
+    smaller than chance made it, so that two models are compared in another way (`core.evaluation.significance`)."""
     whole_rows: bool = False
     """It is the share of rows that are right: its interval is Wilson's, its test of two models McNemar's."""
     range: tuple[float, float] = (0.0, 1.0)

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.exceptions import InputError, SentiscopeError
-from core.failures.chosen import Group, keep, keys_of
-from core.failures.order import ordered
-from core.failures.selection import Selected, Selection, in_words, parse
+from core.failures.selection import Group, Selected, Selection, in_words, keep, keys_of, ordered, parse
 from core.failures.slices import find_slice
 from core.runs.record import RunRecord
 from dashboard import state

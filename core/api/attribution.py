@@ -17,7 +17,7 @@ from core.numbers import count, signed
 
 if TYPE_CHECKING:
     from core.interpret.explain import Explanation, Word
-    from core.interpret.rank_test import RankTest
+    from core.interpret.push import RankTest
 
 
 def explain(  # noqa: PLR0913 - each is an option that a person types by name

@@ -19,10 +19,10 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import numpy as np
 
+    from core.failures.code_rates import Draw
     from core.failures.coded import Code as CodebookEntry
     from core.failures.coded import Coded as CodedRows
     from core.failures.codes import Codes as CodesOfData
-    from core.failures.draws import Draw
     from core.failures.table import Table
 
 
@@ -119,7 +119,7 @@ def codes_list(
         `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
         `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
     """
-    from core.failures.draws import draws
+    from core.failures.code_rates import draws
 
     found = _select(run, split, where, store, author)
     keys, everybody = found.keys, found.codes.coded()
@@ -265,8 +265,8 @@ def codes_draw(
         seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
         csv: Write the drawn rows to this file, with the codes of the author alone.
     """
+    from core.failures.code_rates import draw
     from core.failures.coded_csv import written
-    from core.failures.draws import draw
 
     found = _select(run, split, where, store)
     made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
@@ -282,12 +282,11 @@ def codes_rates(
     """Count how many rows of a selection have each code, with its share where that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and as `core.failures.rates` `n`, `coded`, `sample`, `complete`,
-        `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the selection, or all of
-        a random draw from it, is coded; never of rows that were selected by their codes.
+        `run`, `data`, `split`, `selection` in words, and as `core.failures.code_rates` `n`, `coded`, `sample`,
+        `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
+        selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
     """
-    from core.failures.draws import draws
-    from core.failures.rates import rates
+    from core.failures.code_rates import draws, rates
 
     found = _select(run, split, where, store, author)
     counted = rates(found.coded, found.keys, draws(found.codes), by_codes=found.by_codes)
@@ -300,10 +299,10 @@ def codes_kappa(
     """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
 
     Returns:
-        `run`, `data`, `split`, and as `core.failures.kappa.agreement` `n`, `same`, `kappa` and its 95 % `interval`, the
+        `run`, `data`, `split`, and as `core.failures.coded.agreement` `n`, `same`, `kappa` and its 95 % `interval`, the
         same of each code, and the rows that they coded differently.
     """
-    from core.failures.kappa import agreement
+    from core.failures.coded import agreement
 
     found = _select(run, split, where or "all", store)
     return {**_describe(found), **agreement(found.coded, first, second, found.keys)}

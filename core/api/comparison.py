@@ -66,8 +66,7 @@ def compare(
 
 
 def _add_slices(store: RunStore, record: RunRecord, sides: Sides) -> Sides:
-    from core.failures.slices import slices
-    from core.failures.slices_compared import with_slices
+    from core.failures.slices import slices, with_slices
     from core.failures.table import read_table
 
     return with_slices(store, sides, slices(store, record), lambda of, split: read_table(store, of.run, split))

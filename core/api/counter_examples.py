@@ -128,6 +128,6 @@ print_counter_examples_export = printer(lambda r: f"{plural(r['rows'], 'counter-
 
 def _true_label(row: dict[str, Any]) -> str:
     """Return the true label, in words."""
-    from core.evaluation.multilabel import NOTHING
+    from core.evaluation.scores import NOTHING
 
     return ", ".join(row["labels"]) or NOTHING

@@ -144,7 +144,7 @@ def neighbours(
 
     from core.evaluation.projection import ProjectionConfig
     from core.failures.neighbours import neighbours as found_of
-    from core.failures.neighbours import place_of, report
+    from core.failures.neighbours import neighbours_report, place_of
     from core.failures.table import read_table
     from core.runs.layers import LayerFiles
     from core.runs.load import load_run
@@ -175,7 +175,7 @@ def neighbours(
         "split": table.split,
         "space": space or HEAD,
         "text": text,
-        "neighbours": report(found_of(table, there, asked, own, most)),
+        "neighbours": neighbours_report(found_of(table, there, asked, own, most)),
     }
 
 
@@ -183,7 +183,7 @@ def _find_common(
     store: RunStore, table: Table, where: Sequence[str], most: int, tell: Callable[[str, float | None], None] | None
 ) -> dict[str, Any]:
     from core.evaluation.projection import ProjectionConfig
-    from core.failures.common import common
+    from core.failures.neighbours import common
     from core.failures.selection import Selection, in_words, select
     from core.failures.tags import Tagged
     from core.failures.training import Training

@@ -64,9 +64,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
         upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
         selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
-        that were tried (`core.failures.found`): `select`, `said` and the same numbers. `absent`: tag → why it is not
+        that were tried (`core.failures.risk`): `select`, `said` and the same numbers. `absent`: tag → why it is not
         there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
-        the selection (`core.failures.marking`). `words`: words and phrases that it has more than the rest, by z
+        the selection (`core.failures.facets`). `words`: words and phrases that it has more than the rest, by z
         (`core.failures.phrases`): `words`, how many texts of the selection have them (`selected`, as many as
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
 
@@ -74,15 +74,14 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,
         `row`, `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`, `margin`;
         `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
-        why there are none (`core.failures.suspects`).
+        why there are none (`core.failures.label_errors`).
     """
     import numpy as np
 
     from core.failures import unsure as under_dropout
-    from core.failures.doubted import doubted, doubted_rows
-    from core.failures.order import ordered, refuse_unknown
+    from core.failures.label_errors import doubted, doubted_rows
     from core.failures.report import report
-    from core.failures.selection import Selection, chosen_rows
+    from core.failures.selection import Selection, chosen_rows, ordered, refuse_unknown
     from core.failures.slices import find_slice
     from core.failures.table import read_table
     from core.failures.tags import Tagged
@@ -146,9 +145,9 @@ def slices(
         of these numbers are None or empty then.
     """
     from core.failures.selection import Selection, select
+    from core.failures.slice_metrics import slices_report
     from core.failures.slices import remove_slice, rename_slice, save_slice
     from core.failures.slices import slices as kept
-    from core.failures.slices_report import slices_report
     from core.failures.table import read_table
     from core.failures.tags import Tagged
 
@@ -182,7 +181,7 @@ def shift(run: RunName, *, split: Split = "", on_progress: OnProgress = None, st
         many texts of the `split` and of `training` have it, `log_odds`, above 0 for the split, and their interval `low`
         to `high`. `left_out`: why nothing is said.
     """
-    from core.failures.shifted import shifted
+    from core.failures.shift import shifted
     from core.failures.table import read_table
 
     store = store or RunStore()

@@ -15,8 +15,7 @@ from core.runs import beliefs
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
-    from core.interpret.believed import Measured
-    from core.interpret.verdict import Verdict
+    from core.interpret.verdict import Measured, Verdict
 
 
 SEED = 0
@@ -52,8 +51,8 @@ def agreement(
     """
     import numpy as np
 
-    from core.interpret.agreement import agreement as agreed
     from core.interpret.explain import methods
+    from core.interpret.several import agreement as agreed
     from core.runs.load import load_run
     from core.runs.predictions import lacks_texts
 

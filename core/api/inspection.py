@@ -75,7 +75,7 @@ def inspect(
         TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
         `parts` has these in words.
     """
-    from core.evaluation.multilabel import NOTHING
+    from core.evaluation.scores import NOTHING
     from core.interpret.sentence import inside
     from core.interpret.unknown import unknown_note
 

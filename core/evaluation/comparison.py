@@ -7,17 +7,172 @@ below 0.05.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
-from core.evaluation.mcnemar import McNemar
-from core.evaluation.significance import ALPHA, Both, Draws, Run, compare
-from core.evaluation.wilcoxon import LEAST, Wilcoxon
+import numpy as np
+
+from core.evaluation.significance import ALPHA, POWER, Both, Draws, Run, compare
 from core.metrics import Metric, named
 from core.numbers import count
+
+_NORMAL = statistics.NormalDist()
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """The rows on which two classifiers are not equally right.
+
+    The test is exact given how many rows these are (McNemar 1947, two-sided, doubled tail). Counts are whole, so that
+    it is conservative: of two equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and
+    in 4.3 % of 1,000 rows (tests/core/evaluation/test_comparison.py).
+    """
+
+    only_first: int
+    """Rows that the first has right and the second has not."""
+    only_second: int
+    rows: int
+    """All rows, those too on which they agree."""
+    test = "McNemar, exact"
+
+    @property
+    def difference(self) -> float:
+        """Of the two accuracies."""
+        return (self.only_first - self.only_second) / self.rows if self.rows else 0.0
+
+    @property
+    def p(self) -> float:
+        """Two-sided."""
+        from scipy.special import bdtr
+
+        apart = self.only_first + self.only_second
+        return min(1.0, 2 * float(bdtr(min(self.only_first, self.only_second), apart, 0.5))) if apart else 1.0
+
+    @property
+    def effect(self) -> float:
+        """Cohen's g: the share of the first among the rows on which one alone is right, less a half; −0.5 to 0.5."""
+        apart = self.only_first + self.only_second
+        return self.only_first / apart - 0.5 if apart else 0.0
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha.
+
+        The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
+        alone. In place of the normal quantile stands the smallest value that the exact test calls significant, so that
+        for a difference of 0, where the two statistics are the same, the answers are the same too.
+        """
+        if not self.rows:
+            return -1.0, 1.0
+        z = self._critical(alpha)
+        return self._bound(z), self._bound(-z)
+
+    def rows_needed(self, alpha: float) -> int | None:
+        """Rows on which a difference like this would be found at alpha with 80 % power; None for a difference of 0.
+
+        Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
+        exact test keeps), δ the difference, ψ the share of rows on which one alone is right.
+        """
+        delta = abs(self.difference)
+        if not delta:
+            return None
+        apart = (self.only_first + self.only_second) / self.rows
+        wanted = _NORMAL.inv_cdf(1 - alpha / 2) * math.sqrt(apart)
+        wanted += _NORMAL.inv_cdf(POWER) * math.sqrt(max(0.0, apart - delta**2))
+        return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
+
+    def _critical(self, alpha: float) -> float:
+        """Between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
+        import numpy as np
+        from scipy.special import bdtr
+
+        normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
+        if not apart:
+            return normal
+        p = 2 * bdtr(np.arange(apart // 2 + 1), apart, 0.5)
+        found = int(np.searchsorted(p, alpha))  # how many sizes of the smaller count are below alpha
+        critical = (apart - 2 * found + 1) / math.sqrt(apart)
+        return critical if found else max(critical, normal)
+
+    def _bound(self, z: float) -> float:
+        """The difference at which the score statistic is z; the lower bound for z above 0, else the upper."""
+        from scipy.optimize import brentq
+
+        end = -1.0 if z > 0 else 1.0
+        inside = end * (1 - 1e-12)
+        if (self._score(inside) - z) * end >= 0:
+            return end
+        return float(brentq(lambda delta: self._score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12))
+
+    def _score(self, delta: float) -> float:
+        """How many standard errors what was seen lies above a true difference delta."""
+        b, c, n = self.only_first, self.only_second, self.rows
+        middle = (2 * n - b + c) * delta - b - c
+        root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))
+        lost = (root - middle) / (4 * n)  # the likeliest share that the second alone has right
+        spread = math.sqrt(max(1e-300, n * (2 * lost + delta * (1 - delta))))
+        return (b - c - n * delta) / spread
+
+
+LEAST = 6
+"""Folds from which on p can be below 0.05 at all: of 5 the smallest is 2 / 2⁵ = 0.0625."""
+
+
+@dataclass(frozen=True)
+class Wilcoxon:
+    """Differences of a metric, one for each fold.
+
+    The test is exact (Wilcoxon 1945), two-sided. It asks whether the differences lie around 0, each fold one
+    observation; folds share most of their training rows, so that p is somewhat too sure of itself (Dietterich 1998).
+    """
+
+    differences: tuple[float, ...]
+    test = "Wilcoxon over folds"
+
+    @property
+    def difference(self) -> float:
+        """The middle of the means of any two folds (Hodges and Lehmann 1963), which belongs to this test."""
+        return float(np.median(self._means))
+
+    @property
+    def p(self) -> float:
+        """A fold without a difference speaks for either side."""
+        return min(1.0, 2 * float(self._below[min((self._means <= 0).sum(), (self._means >= 0).sum())]))
+
+    @property
+    def effect(self) -> float:
+        """The rank-biserial correlation (Kerby 2014): −1 where every fold speaks for the second, 1 for the first."""
+        return float(np.sign(self._means).mean())
+
+    def interval(self, alpha: float) -> tuple[float, float] | None:
+        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha.
+
+        None where these are too few folds for any interval at this level.
+        """
+        out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
+        return (float(self._means[out - 1]), float(self._means[-out])) if out else None
+
+    def rows_needed(self, alpha: float) -> None:
+        """More rows make no more folds."""
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """Of every two folds, each with itself too, rising (Walsh averages): those above 0 count the rank sum."""
+        values = np.array(self.differences)
+        return np.sort((values[:, None] + values)[np.triu_indices(len(values))] / 2)
+
+    @cached_property
+    def _below(self) -> np.ndarray:
+        """How probable a rank sum of 0, of at most 1, … is by chance: each rank has either sign."""
+        ways = np.ones(1)
+        for rank in range(1, len(self.differences) + 1):
+            ways = np.convolve(ways, np.bincount([0, rank]))
+        return ways.cumsum() / ways.sum()
+
 
 SAME = 0.01
 """Within this, two models are called the same."""

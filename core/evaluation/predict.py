@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from core.data.table import Task
 from core.exceptions import NotAvailable
 from core.models.trace import Batch, Intervene, Intervention, Output
+from core.text.passages import passages
 from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
 from core.training.scaling import UNSCALED, Scaling
@@ -186,3 +187,41 @@ def evaluating(model: Classifier) -> Iterator[None]:
     finally:
         for module, mode in zip(modules, modes, strict=True):
             module.training = mode
+
+
+@dataclass(frozen=True)
+class ByPassage:
+    """What is said of n texts, and of their passages."""
+
+    whole: Predictions
+    """One row per text."""
+    cut: list[list[str]]
+    """(n,) the passages of each text, one at least."""
+    each: Predictions
+    """One row per passage, text by text."""
+
+    def at(self, scaling: Scaling, task: Task) -> ByPassage:
+        """The same with probabilities of whole texts whose logits are scaled so."""
+        return dataclasses.replace(self, whole=self.whole.at(scaling, task))
+
+
+def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> ByPassage:
+    """What is said of texts by the mean over their passages.
+
+    Args:
+        read: what says something of texts that are read whole.
+        texts: any.
+        words: of a passage, at most.
+    """
+    cut = [passages(text, words) for text in texts]
+    each = read([passage for own in cut for passage in own])
+    lengths = np.array([len(own) for own in cut])
+    starts = np.cumsum(lengths) - lengths
+
+    def mean(values: np.ndarray) -> np.ndarray:
+        """(passages, k) → (texts, k)."""
+        sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
+        return (sums / lengths[:, None]).astype(values.dtype)
+
+    parts = None if each.parts is None else Parts(*map(mean, each.parts))
+    return ByPassage(Predictions(mean(each.logits), mean(each.probabilities), mean(each.pooled), parts), cut, each)

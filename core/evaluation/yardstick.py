@@ -24,7 +24,7 @@ from core import stored
 from core.cache import cache_folder, keep_files, mark_used
 from core.config import compose
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
-from core.evaluation import multilabel
+from core.evaluation import scores
 from core.evaluation.kept import VERSION, KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
@@ -244,7 +244,7 @@ def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Of several labels per text what their own thresholds change."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
-    limits = multilabel.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
+    limits = scores.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
     named = dict(zip(dataset.classes, map(float, limits), strict=True))
     return {"tuned": {"thresholds": named, "splits": _metrics(dataset, said, limits)}}
 

@@ -4,7 +4,7 @@ A coding belongs to the sentence (the data set's name, and the row's `key` of `c
 names the run it was looked at. So what one has read of a model's errors is there for the next model on the same
 sentences: reading is the costly part, and "what became of the errors that were irony?" needs both. Neither another
 seed, another cut into splits nor a corrected label takes a code away. How often a code stands is asked of the rows of
-one run (`core.failures.rates`), so runs stay apart where they have to.
+one run (`core.failures.code_rates`), so runs stay apart where they have to.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from core.atomic import storage_errors, write_text
 from core.data.kept_examples import NAME
 from core.data.write import SEPARATOR
-from core.evaluation.multilabel import NOTHING
-from core.evaluation.scores import HALF
+from core.evaluation.scores import HALF, NOTHING
 from core.exceptions import InputError
 from core.failures.ledger import Ledger, now
 from core.failures.names import author_name, code_name, sound_text

@@ -1,5 +1,16 @@
 """Labels of the training rows and of a split that are likely wrong, and texts that stand there with two labels.
 
+Labels that are likely wrong: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), and texts with two labels.
+
+Of each row its own probabilities p, by a model that was not fitted on it. Rows are ranked by their self-confidence, p
+of the label, the least first. Of planted errors it found more than the normalised margin did, p of the label less the
+largest p of another class, where there were three or four classes; of two they are one order. The threshold of class j
+is the mean of p_j over the rows labelled j, and a row labelled i is likely labelled wrongly where a class j ≠ i has p_j
+at or above its threshold and no smaller p than any other class that has. Of several labels per text each is a yes or
+no of its own, and a row has the self-confidence and the margin of its worst one.
+
+Labels of the training rows and of a split that are likely wrong, and texts that stand there with two labels.
+
 Who doubts was not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.taught`): it is fitted on
 four fifths of them and asked about the last. Of a split that the run was evaluated on it is the mean of two: TF-IDF,
 fitted on the training rows, and the run itself.
@@ -7,26 +18,96 @@ fitted on the training rows, and the run itself.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from core.data.table import TRAIN, Dataset, targets
-from core.evaluation.multilabel import label_names
-from core.evaluation.yardstick import fitted_yardstick, kept_yardstick
-from core.exceptions import DataError
-from core.failures.kept import kept
-from core.failures.suspects import Suspects, conflicts, suspects
-from core.failures.table import Table, keys
-from core.runs.taught import FOLDS, PRESET, cross_fitted
+from core.evaluation.scores import label_names
+from core.exceptions import DataError, NotAvailable
+from core.failures.kept import SplitAnalysis, kept
+from core.failures.table import Table, keys, read_table
+from core.runs.analyses import Offer
+from core.runs.errands import Tell
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
 from core.text.reading import as_read, reading
-from core.training.scaling import UNSCALED
 
-Tell = Callable[[str, float | None], None]
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """n rows as their labels are doubted."""
+
+    confidence: np.ndarray
+    """(n,) in [0, 1]: the probability of the label."""
+    margin: np.ndarray
+    """(n,) in [-1, 1]."""
+    likely: np.ndarray
+    """(n,) bool: whether the label is likely wrong."""
+    label: np.ndarray
+    """(n,) the class that is likelier; of several labels the one that is likely missing or too much."""
+
+    @property
+    def order(self) -> np.ndarray:
+        """(n,) places, the most doubtful first."""
+        return np.argsort(self.confidence, kind="stable")
+
+
+def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
+    """How far labels are to be doubted.
+
+    Args:
+        labels: (n,) class numbers, or (n, C) zeros and ones.
+        probabilities: (n, C), each row's by a model that was not fitted on it.
+    """
+    if labels.ndim == 2:
+        return _several(labels > 0, probabilities)
+    rows, own = np.arange(len(labels)), np.asarray(labels, np.int64)
+    given = probabilities[rows, own]
+    others = probabilities.copy()
+    others[rows, own] = -np.inf
+    thresholds = np.array([_mean(given[own == number]) for number in range(probabilities.shape[1])])
+    confident = np.where(probabilities >= thresholds, probabilities, -np.inf)
+    first = confident.argmax(1)
+    likely = np.logical_and(np.isfinite(confident.max(1)), first != own)
+    return Suspects(given, given - others.max(1), likely, np.where(likely, first, others.argmax(1)))
+
+
+def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
+    """Rows of each text that stands there with two labels or more, in the order of the first of them.
+
+    Args:
+        keys: of each row, equal where the texts are (`core.text.reading.as_read`).
+        labels: of each row.
+    """
+    groups: dict[str, list[int]] = defaultdict(list)
+    for row, key in enumerate(keys):
+        groups[key].append(row)
+    return [rows for rows in groups.values() if len({labels[row] for row in rows}) > 1]
+
+
+def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
+    of_state = np.where(has, chances, 1 - chances)
+    with_label = np.array([_mean(column[own]) for column, own in zip(chances.T, has.T, strict=True)])
+    without = np.array([_mean(1 - column[~own]) for column, own in zip(chances.T, has.T, strict=True)])
+    doubted = (1 - of_state >= np.where(has, without, with_label)) & (of_state < 0.5)
+    likely = doubted.sum(1) > 0
+    # Of a row that is likely wrong, the worst of what makes it so; else the worst of all.
+    worst = np.where(doubted | ~likely[:, None], of_state, np.inf).argmin(1)
+    own = of_state[np.arange(len(has)), worst]
+    return Suspects(own, 2 * own - 1, likely, worst)
+
+
+def _mean(values: np.ndarray) -> float:
+    """Infinite of nothing: no row is confidently of a class that none is labelled."""
+    return float(values.mean()) if len(values) else np.inf
 
 
 def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
@@ -60,6 +141,10 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
 
 def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
     """(n, C) of the training rows, cross-fitted, and (m, C) of the split."""
+    from core.evaluation.yardstick import fitted_yardstick, kept_yardstick  # torch
+    from core.runs.taught import FOLDS, PRESET, cross_fitted
+    from core.training.scaling import UNSCALED
+
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
     about = dataset.fingerprint, dataset.classes, lambda: dataset, PRESET
     tell("fitting TF-IDF", 0.0)
@@ -108,3 +193,59 @@ def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
         labels = dict(Counter(names[row] for row in group))
         found.append({"text": texts[group[0]], "labels": labels, "rows": [rows[row] for row in group]})
     return found
+
+
+VERSION = 3
+"""Raised whenever the same run and data would give others."""
+
+
+class _Kept(TypedDict):
+    rows: list[Any]
+
+
+@dataclass(frozen=True)
+class LabelErrors(SplitAnalysis[dict[str, Any]]):
+    """Labels of a split and of training that are likely wrong."""
+
+    name = "labels"
+    shape = _Kept
+    offer = Offer(
+        "Look for label errors",
+        "Looking for label errors",
+        "The labels could not be judged",
+        "Every label is judged by models that were not fitted on its sentence: TF-IDF is fitted six times in a "
+        "separate process, which takes from seconds to minutes and is kept.",
+    )
+
+    @classmethod
+    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
+        """Return the data and the predictions of the split."""
+        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
+        return about | {"split": split, "text": record.config.text}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that finds them."""
+        return "errors", self.run, "--split", self.split, "--label-errors"
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Find the labels that are likely wrong (`core.failures.label_errors`)."""
+        from core.runs.seen import trained_on
+
+        table = read_table(self.store, self.run, self.split)
+        return label_errors(table, trained_on(table.record), tell)
+
+
+def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
+    """Return the likely label errors, kept or found now."""
+    try:
+        return LabelErrors.of(store, table.record, table.split).known(on_progress)[0]
+    except NotAvailable as error:
+        return {"rows": [], "likely": {}, "n": {}, "left_out": str(error), "conflicts": []}
+
+
+def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
+    """Return the rows for which another label is likelier than their own, the most doubtful first."""
+    import pandas as pd
+
+    return pd.DataFrame(found["rows"])

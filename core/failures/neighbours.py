@@ -1,17 +1,129 @@
-"""The sentences of a split that are nearest to one or several of them, or to any text, in a space of the model."""
+"""Sentences near others, in words by TF-IDF or in a space of the model: of training, and of the split.
+
+The training sentences that are nearest to a whole selection: what its sentences have in common in the model's space.
+
+Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads. A training
+sentence counts once for every selected one that has it among its ten; the mean of a selection would lie where no
+sentence of it does, so nothing is averaged before the neighbours are found.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from core.evaluation.neighbourhood import NEIGHBOURS, counted, nearest
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures.report import records
 from core.failures.table import Table
+from core.failures.training import Training
 from core.runs.projections import Space
+from core.text.words import marks
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+
+WORDS, MODEL = "words", "model"
+
+
+class Neighbour(NamedTuple):
+    """A training text near another one."""
+
+    text: str
+    label: str
+    by: str
+    """`WORDS` or `MODEL`."""
+    likeness: float
+    """Cosine: of TF-IDF of words and pairs, or of the vectors that the model's head reads."""
+
+
+class Nearest:
+    """The training texts of a run beside the rows of a table."""
+
+    def __init__(self, table: Table, training: Training) -> None:
+        self._table, self._training = table, training
+
+    def prepare(self, width: int) -> None:
+        """Read the training texts, which takes long at first; vectors of this width, 0 for a model without.
+
+        Raises:
+            NotAvailable: they are not here.
+        """
+        _ = self._known, self._vectors(width), self._training.same([])
+
+    def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
+        """Of each row the `each` nearest in words, then as many in embedding space.
+
+        Args:
+            places: k rows of the table.
+            each: how many.
+            vectors: (k, d) what the model's head reads of these rows; None: it has no space.
+
+        Raises:
+            NotAvailable: the training texts are not here.
+        """
+        found: list[list[Neighbour]] = [[] for _ in places]
+        for kind, likeness in ((WORDS, self._by_words(places)), (MODEL, self._by_model(vectors))):
+            for near, row in zip(found, [] if likeness is None else likeness, strict=False):
+                near += self._first(row, kind, each)
+        return found
+
+    def _first(self, likeness: np.ndarray, kind: str, most: int) -> list[Neighbour]:
+        training, nearest = self._training, np.argsort(-likeness, kind="stable")[:most]
+        rows = [(int(training.rows[place]), float(likeness[place])) for place in nearest if likeness[place] > 0]
+        return [Neighbour(training.texts[row], training.named[row], kind, value) for row, value in rows]
+
+    def _by_words(self, places: Sequence[int]) -> np.ndarray | None:
+        """(k, m) cosines; None where no word is known."""
+        if self._known is None:
+            return None
+        vectorizer, known = self._known
+        found: np.ndarray = (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
+        return found
+
+    def _by_model(self, vectors: np.ndarray | None) -> np.ndarray | None:
+        known = None if vectors is None else self._vectors(vectors.shape[1])
+        return None if vectors is None or known is None else _of_length_one(vectors) @ known.T
+
+    @cached_property
+    def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
+        """TF-IDF and the training rows; None where no word is left."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        training = self._training
+        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=rf"[\w{marks()}]+")
+        try:
+            return vectorizer, vectorizer.fit_transform([training.texts[row] for row in training.rows])
+        except ValueError:  # an empty vocabulary
+            return None
+
+    def _vectors(self, width: int) -> np.ndarray | None:
+        """(m, width) of the training rows, each of length 1; None where the model cannot be read."""
+        if width and width not in self._spaces:
+            try:
+                self._spaces[width] = _of_length_one(self._training.vectors(width))
+            except (RunDamaged, OSError):
+                return None
+        return self._spaces.get(width)
+
+    @cached_property
+    def _spaces(self) -> dict[int, np.ndarray]:
+        """By width; a model has one."""
+        return {}
+
+
+def _of_length_one(vectors: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: np.ndarray = vectors / np.where(length > 0, length, 1)
+    return found
+
 
 MOST = 200
 LOOKED_AT = 500
@@ -78,6 +190,98 @@ def around(table: Table, space: Space, places: np.ndarray, most: int = NEIGHBOUR
     return table.frame[SHOWN].iloc[space.rows[outside[first]]].assign(near=votes[first], distance=mean[first])
 
 
-def report(found: pd.DataFrame) -> list[dict[str, Any]]:
+def neighbours_report(found: pd.DataFrame) -> list[dict[str, Any]]:
     """Them as plain data."""
     return records(found)
+
+
+MOST_COMMON = 200
+"""Training sentences that can be asked for."""
+MOST_SELECTED = 2000
+"""Selected sentences, a sample of more."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """What the training sentences near a selection are."""
+
+    found: pd.DataFrame
+    """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
+    `share` of these, `likeness` (mean cosine to them): the nearest to most first, then the likest."""
+    n: int
+    """Selected sentences,"""
+    looked_at: int
+    """how many of them were looked at,"""
+    among: int
+    """and training sentences that were compared."""
+    each: int
+    """So many are the nearest of one sentence."""
+    true: float
+    """Of these neighbours the share with the true label of their sentence; 0 without any,"""
+    said: float
+    """and with what the run says of it."""
+
+    def report(self) -> dict[str, Any]:
+        """As plain data."""
+        about = {
+            "n": self.n,
+            "looked_at": self.looked_at,
+            "among": self.among,
+            "each": self.each,
+            "true_share": self.true,
+            "said_share": self.said,
+        }
+        return {**about, "neighbours": self.found.to_dict("records")}
+
+
+def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Training, most: int = NEIGHBOURS) -> Common:
+    """The training sentences near some rows.
+
+    Args:
+        table: of a run.
+        places: (k,) rows of it.
+        vectors: (k, d) what the head reads of these.
+        training: of the run; of many rows a sample is compared (`core.failures.training.MOST`).
+        most: sentences.
+
+    Raises:
+        InputError: so many cannot be asked for.
+        NotAvailable: the training texts are not here, or the run has no weights.
+        RunDamaged: the model cannot be read.
+    """
+    import pandas as pd
+
+    if not 1 <= most <= MOST_COMMON:
+        raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")
+    n = len(places)
+    if n > MOST_SELECTED:
+        chosen = np.sort(np.random.default_rng(0).choice(n, MOST_SELECTED, replace=False))
+        places, vectors = places[chosen], vectors[chosen]
+    try:
+        known = training.vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
+    except OSError as error:
+        raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
+    at, distances = nearest(_of_length_one(vectors), _of_length_one(known), NEIGHBOURS)
+    likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
+    votes, mean = counted(at, likeness, len(known))
+    order = np.lexsort((-mean, -votes))
+    first = order[votes[order] > 0][:most]
+    rows = training.rows[first] if len(first) else np.empty(0, np.int64)
+    labels = np.array(training.named, object)[training.rows[at]] if at.size else np.empty((len(places), 0), object)
+    found = pd.DataFrame(
+        {
+            "row": rows,
+            "text": [training.texts[row] for row in rows],
+            "label": [training.named[row] for row in rows],
+            "near": votes[first],
+            "share": votes[first] / max(1, len(places)),
+            "likeness": mean[first],
+        }
+    )
+    true, said = (_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("truth", "said"))
+    return Common(found, n, len(places), len(known), at.shape[1], true, said)
+
+
+def _share(labels: np.ndarray, of: np.ndarray) -> float:
+    """How many of the neighbours of each row have its label."""
+    return float((labels == of[:, None]).mean()) if labels.size else 0.0

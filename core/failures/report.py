@@ -10,11 +10,9 @@ import pandas as pd
 
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
-from core.failures.facets import Facet, Facets
-from core.failures.gathering import TAGGED, gathered
-from core.failures.gathering import found as slices_found
-from core.failures.marking import marking
+from core.failures.facets import Facet, Facets, marking
 from core.failures.phrases import overused
+from core.failures.risk import TAGGED, gathered, slices_found
 from core.failures.rules import Clause
 from core.failures.table import Table
 from core.failures.tags import BY_DEFINITION, Tagged, about

@@ -13,7 +13,7 @@ code=irony · code!=irony         codes that somebody gave (`core.failures.codes
 coded · uncoded                  whether somebody gave one
 noted · unnoted                  whether somebody wrote a note
 key=9f2c01aa34bd                 one row
-ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.failures.chosen`)
+ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.failures.selection`)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shown
-from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import NOTHING
 from core.exceptions import InputError
 from core.failures.dates import Span, between, compared, span
 from core.failures.phrases import words_of

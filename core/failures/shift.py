@@ -15,16 +15,25 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from core.data.table import TRAIN
 from core.evaluation.comparison import holm
 from core.evaluation.differences import Difference, compare_means, compare_shares
-from core.failures.near import sample
+from core.exceptions import NotAvailable
+from core.failures.kept import SplitAnalysis
 from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases
-from core.runs.taught import folds
+from core.failures.table import Table, read_table
+from core.failures.training import sample
+from core.runs.analyses import Offer
+from core.runs.errands import Tell
+from core.runs.predictions import lacks_texts
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.words import is_bare_mark, split_words
 
@@ -34,8 +43,6 @@ LISTED = 30
 """Words and phrases of either side."""
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
-
-Tell = Callable[[str, float | None], None]
 
 
 class Marked(NamedTuple):
@@ -72,6 +79,8 @@ def told_apart(
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
+
+    from core.runs.taught import folds  # torch
 
     given, places = np.array(texts, object), folds(texts, of_split.astype(np.int64), (config,), 0)
     found = []
@@ -278,3 +287,60 @@ def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
     counts = np.stack([side.sum(0) for side in has])
     counts = counts[:, counts.sum(0) > 0]
     return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else None
+
+
+VERSION = 1
+"""Raised whenever the same data would give others."""
+
+
+class _Kept(TypedDict):
+    words: list[Any]
+
+
+@dataclass(frozen=True)
+class DatasetShift(SplitAnalysis[dict[str, Any]]):
+    """How the texts of a split differ from those of training."""
+
+    name = "shift"
+    shape = _Kept
+    offer = Offer(
+        "Compare with training",
+        "Comparing with training",
+        "It could not be compared with training",
+        "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
+        "process, which takes seconds to a minute and is kept.",
+    )
+
+    @classmethod
+    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
+        """Return the data and the rows of the split."""
+        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": said}
+        return about | {"split": split, "text": record.config.text}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that finds it."""
+        return "shift", self.run, "--split", self.split
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Compare a split with the training texts (`core.failures.shift.shift`).
+
+        Raises:
+            NotAvailable: texts of either are not here, or the split is the training split.
+        """
+        from core.runs.seen import trained_on
+
+        if self.split == TRAIN:
+            raise NotAvailable("training is compared with another split")
+        table = read_table(self.store, self.run, self.split)
+        if why := lacks_texts(self.store.path(self.run), table.record):
+            raise NotAvailable(why)
+        dataset = trained_on(table.record)
+        training, labels = dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
+        of_training = labels > 0 if labels.ndim == 2 else np.eye(len(dataset.classes), dtype=bool)[labels]
+        return shift(training, table.texts, (of_training, table.true), table.classes, table.record.config.text, tell)
+
+
+def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
+    """Return how a split differs from training, kept or found now; raises as `DatasetShift.find`."""
+    return DatasetShift.of(store, table.record, table.split).known(on_progress)[0]

@@ -27,8 +27,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.table import Task
-from core.evaluation.multilabel import label_names
-from core.evaluation.scores import HALF, scored
+from core.evaluation.scores import HALF, label_names, scored
 from core.exceptions import InputError
 from core.failures.dates import dates
 from core.failures.phrases import Phrases

@@ -1,9 +1,9 @@
-"""Tags: what can be said of a text without anybody reading it, each found when it is first asked for."""
+"""Other finished runs that answered the same rows: the same model with another seed, and other models."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +12,61 @@ import numpy as np
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import unsure, wording
-from core.failures.beside import beside, models, seeds
 from core.failures.kept import kept
-from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates
 from core.failures.table import Table, answers_for, table_of
-from core.failures.training import Training
+from core.failures.training import MOST, NEIGHBOURS, Training, conflicting, near_duplicates
 from core.fingerprint import file_fingerprint, fingerprint
+from core.metrics import named
 from core.numbers import count
-from core.runs.predictions import lacks_texts
-from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
+from core.runs.predictions import evaluated_splits, lacks_texts
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.seeds import folded, seed_and_fold
 from core.runs.store import RunStore
+from core.training.config import metric_for
 
 if TYPE_CHECKING:
     from core.text.tokenizer import Tokenizer
+
+
+def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
+    """Those of some runs that were evaluated on the rows of a split of a run, in their order.
+
+    Args:
+        store: where they live.
+        record: of the run; it is none of them.
+        split: that it was evaluated on.
+        among: runs.
+    """
+    return [
+        each
+        for each in among
+        if each.run != record.run
+        and each.status == "done"
+        and each.data_fingerprint == record.data_fingerprint != ""
+        and each.task == record.task
+        and set(each.classes) == set(record.classes)
+        and split in evaluated_splits(store.path(each.run))
+    ]
+
+
+def seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
+    """The runs of some that are the same model with another seed; of one seed the newest."""
+    same = folded([record, *among])[0]
+    return [each.run for seed, each in same.runs.items() if seed[0] != seed_and_fold(record)[0]]
+
+
+def models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
+    """The runs of some that are another model, the best on a split first."""
+    same = {each.run for each in folded([record, *among])[0].records}
+    metric = named(metric_for(record.config.training.metric, record.task, ordered=record.ordered))
+    sign = 1 if metric.better == "lower" else -1
+
+    def worth(each: RunRecord) -> float:
+        value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
+        return float("inf") if value is None else sign * value
+
+    return [each.run for each in sorted(among, key=worth) if each.run not in same]
+
 
 LOW_MARGIN = 0.2
 SURE = 0.9
@@ -167,9 +209,7 @@ class Tagged:
         return {**found, "lexicon disagrees": self._lexicon(words, language)}
 
     def _lexicon(self, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-        from core.failures.polarity import disagrees
-
-        return disagrees(self._table, words, language)
+        return wording.disagrees(self._table, words, language)
 
     @cached_property
     def _read(self) -> Found:

@@ -10,21 +10,20 @@ as long as reading the texts once, so it is done when somebody asks, and kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
-from core.cache import cache_folder
 from core.evaluation.scores import HALF, scored
 from core.exceptions import NotAvailable
-from core.failures.kept import FOLDER
+from core.failures.kept import SplitAnalysis
 from core.failures.table import Table, answers_for, read_table
-from core.fingerprint import file_fingerprint, fingerprint
+from core.fingerprint import file_fingerprint
 from core.models.config import READS
-from core.runs.analyses import Analysis, Offer
+from core.runs.analyses import Offer
 from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
-from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 
 READINGS = 20
@@ -72,11 +71,8 @@ def why_not(store: RunStore, record: RunRecord) -> str:
 
 
 @dataclass(frozen=True)
-class DropoutUncertainty(Analysis[Uncertain]):
+class DropoutUncertainty(SplitAnalysis[Uncertain]):
     """`flips` and `spread` of each text of a split, rounded to four places."""
-
-    run: str
-    split: str
 
     name = "unsure"
     shape = Uncertain
@@ -90,18 +86,11 @@ class DropoutUncertainty(Analysis[Uncertain]):
     )
 
     @classmethod
-    def of(cls, store: RunStore, record: RunRecord, split: str) -> DropoutUncertainty:
-        """Name the file after the model and the predictions of the split, on which the result depends.
-
-        Raises:
-            OSError: a file of the run is missing.
-        """
-        folder = store.path(record.run)
-        model = [file_fingerprint(folder / name) for name in (WEIGHTS, TOKENIZER)]
+    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
+        """Return the model, the readings and the predictions; a file of the run may be missing."""
+        model = [file_fingerprint(store.path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
         about = {"version": VERSION, "model": model, "readings": READINGS, "seed": SEED, "data": record.config.data}
-        said = file_fingerprint(folder / EVALUATION / split / PREDICTIONS)
-        stem = f"unsure-{fingerprint({**about, 'said': said})}"
-        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+        return {**about, "said": said}
 
     @property
     def words(self) -> tuple[str, ...]:

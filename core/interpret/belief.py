@@ -16,10 +16,10 @@ import numpy as np
 from core.evaluation.intervals import TAILS, resamples
 from core.exceptions import InputError
 from core.interpret import explain
-from core.interpret.believed import Belief, Curve, Measured, Number
 from core.interpret.reader import Reader
 from core.interpret.reading import READ, Reading
 from core.interpret.trials import SEED, Case, OnProgress, Steps, Trials, Values, rho
+from core.interpret.verdict import Belief, Curve, Measured, Number
 from core.text.typed import typed_words
 
 LEAST, MOST = 3, 60

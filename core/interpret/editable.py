@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.exceptions import InputError
 from core.interpret.edits import UNCHANGED, UNMIXED, UNSEGMENTED, Edits
-from core.interpret.learned import Learned, learned, reach
+from core.interpret.trace_summary import Learned, learned, reach
 from core.models.attention_config import Lexical
 from core.models.config import ModelConfig
 from core.models.provides import provides

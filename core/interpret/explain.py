@@ -13,8 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from core.exceptions import InputError
-from core.interpret.most import Most, most
-from core.interpret.rank_test import RankTest
+from core.interpret.push import Most, RankTest, most
 from core.interpret.reader import Reader
 from core.interpret.reading import Completeness, Reading
 

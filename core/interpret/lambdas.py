@@ -10,8 +10,8 @@ import torch
 
 from core.exceptions import InputError
 from core.interpret.gradients import TOKENS
-from core.interpret.learned import Learned, learned, reach
 from core.interpret.reader import Reader
+from core.interpret.trace_summary import Learned, learned, reach
 from core.models.attention_config import AttentionConfig
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention

@@ -14,10 +14,10 @@ from core.evaluation.predict import Predictions
 from core.exceptions import InputError
 from core.interpret import push
 from core.interpret.gradients import REFERENCE, Asked, Embeds, gradient_times_input, integrated_gradients
-from core.interpret.rank_test import RankTest, compare_ranks
+from core.interpret.push import RankTest, compare_ranks
 from core.interpret.reader import Reader
-from core.interpret.received import received
 from core.interpret.sentence import SentenceView
+from core.interpret.trace_summary import received
 from core.models.trace import Batch, Intervention
 from core.numbers import count
 from core.text.token_table import one_text

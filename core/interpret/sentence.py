@@ -13,7 +13,7 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.mix import Mix, mixed
 from core.evaluation.predict import check_finite, device_of, evaluating, probabilities
-from core.interpret.cancelled import cancelled
+from core.interpret.trace_summary import cancelled
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -150,7 +150,7 @@ class SentenceView:
     def cancelled(self, layer: int) -> np.ndarray | None:
         """(H,): which share of a head's weight its components take from each other, over real tokens.
 
-        `core.interpret.cancelled` has the formula. None where heads have one map, or the text is too long for maps.
+        `core.interpret.trace_summary` has the formula. None where heads have one map, or the text is too long for maps.
         """
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
@@ -320,7 +320,7 @@ def inside(view: SentenceView) -> dict[str, Any]:
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
     the combined map lies on it, mean over all places that read. `cancelled` is the share of each head's weight that its
-    components take from each other (`core.interpret.cancelled`).
+    components take from each other (`core.interpret.trace_summary`).
     """
 
     def plain(values: np.ndarray | None) -> Any:

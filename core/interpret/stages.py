@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from core.interpret.rules import Rule, short
+from core.data.table import Task
+from core.interpret.rules import Array, Dot, Rule, Softmax, Sum, exact, linear, norm, short
+from core.models.head import Head
+from core.models.record import Record
+from core.training.scaling import Scaling
 
 Kind = Literal["number", "score", "weight", "count"]
 
@@ -85,3 +90,125 @@ class Steps:
 def numbered(many: int) -> tuple[str, ...]:
     """Names of the dimensions of vectors, from 1."""
     return tuple(str(i) for i in range(1, many + 1))
+
+
+ONE = ("text",)
+
+
+def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
+    """One vector of all tokens: that of the class token, or their mean.
+
+    Args:
+        head: of the model.
+        record: what it has recorded.
+        tokens: (L, d), what it pools.
+        lead: whether they stand on no stage yet.
+    """
+    many, letter = len(tokens.rows), tokens.name
+    weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
+    rule = Dot(weights, tokens.values)
+    formula = rf"p = {letter}_1" if head.first else rf"p = \tfrac{{1}}{{{many}}}\sum_i {letter}_i"
+    of = "that of the class token" if head.first else f"the mean of its {many} tokens"
+    shown = Matrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)
+    pooled = Matrix("p", exact(record.values["p"].value), ONE, tokens.columns, rule=rule)
+    return [Stage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
+
+
+def dense_and_logits(head: Head, record: Record, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
+    """The dense layer, if there is one, and the classifier."""
+    vector = pooled
+    if head.dense is not None and head.dense_norm is not None:
+        m, t, names = record.values["m"], record.values["t"], numbered(head.dense.out_features)
+        before = Matrix("m", exact(m.value), ONE, names, rule=replace(linear(pooled.values, head.dense), after="relu"))
+        vector = Matrix("t", exact(t.value), ONE, names, rule=norm(before.values, head.dense_norm))
+        formulas = m.formula, t.formula
+        reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
+        shown = Matrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
+        yield Stage("dense", "Dense", formulas, reading, (shown, before, vector))
+    one = int(head.one_logit)
+    weight, bias = np.pad(exact(head.weight).T, ((0, 0), (one, 0))), np.pad(exact(head.bias), (one, 0))
+    yield logits_stage(vector, weight, bias, classes, exact(record.values["l"].value), one=head.one_logit)
+
+
+def logits_stage(
+    vector: Matrix,
+    weight: Array,
+    bias: Array,
+    classes: tuple[str, ...],
+    found: Array | None = None,
+    *,
+    one: bool = False,
+) -> Stage:
+    """The linear classifier over one vector (1, d), weights (d, C), and what it `found`, (1, C)."""
+    rule = Dot(vector.values, weight, bias)
+    shown = Matrix(vector.name, vector.values, vector.rows, vector.columns)
+    weights = Matrix("W", weight.T, classes, vector.columns)
+    logits = Matrix("l", rule.values() if found is None else found, ONE, classes, rule=rule)
+    formula = rf"l = [0,\ w\cdot {vector.name} + b]" if one else rf"l = W\,{vector.name} + b"
+    reading = "A row of W for each class: the more the vector looks like it, the larger the logit of the class."
+    if one:
+        reading = "One number: above 0 the second class is more probable, and the first has logit 0."
+    return Stage("logits", "Logits", (formula,), reading, (shown, weights, logits))
+
+
+def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
+    """From logits to what `predict` gives.
+
+    Args:
+        logits: (1, C).
+        task: softmax over the classes, or the sigmoid of each label.
+        scaling: what is done to the logits.
+        mixed: weight of the network and logits (1, C) of TF-IDF, where its probabilities are mixed in.
+    """
+    shown = Matrix(logits.name, logits.values, ONE, logits.columns)
+    matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()
+    if mixed is not None:
+        weight, theirs = mixed
+        parts = [
+            Matrix(name, rule.values(), ONE, logits.columns, "weight", rule)
+            for name, rule in (("n", _sure(logits.values, task)), ("k", _sure(theirs, task)))
+        ]
+        both = Sum(((weight, parts[0].values), (1 - weight, parts[1].values)), logits.values.shape)
+        mixture = Matrix("m", both.values(), ONE, logits.columns, "weight", both)
+        matrices += [*parts, mixture]
+        back = np.log(mixture.values) - (np.log1p(-mixture.values) if task == "multi" else 0)
+        letter = r"\ln m" if task == "single" else r"\ln\tfrac{m}{1-m}"
+        shown = Matrix(letter, back, ONE, logits.columns)
+        formulas.append(rf"m = {weight:.2f}\,n + {1 - weight:.2f}\,k")
+        said.append("The probabilities of the network, n, are mixed with those of TF-IDF, k.")
+    if scaling.temperature != 1:
+        letter = letter if letter == "l" else rf"({letter})"
+        added = _towards_doubt(shown.values, logits.columns, letter, task, scaling)
+        matrices += added
+        shown, about = added[-1], f"The temperature T = {scaling.temperature:.2f}, fitted on validation,"
+        if scaling.prior:
+            doubt = r"\ln \pi" if task == "single" else r"\ln\tfrac{\pi}{1-\pi}"
+            formulas.append(rf"z = {letter}/T + (1 - 1/T)\,{doubt}")
+            towards = "towards" if scaling.temperature > 1 else "away from"
+            about += (
+                f" moves the logits {towards} π, how frequent each {'class' if task == 'single' else 'label'} is, and"
+            )
+        letter = shown.name
+        said.append(f"{about} makes the probabilities come true.")
+    rule = _sure(shown.values, task)
+    function = "softmax" if task == "single" else "sigmoid"
+    formulas.append(rf"P = \operatorname{{{function}}}({letter})")
+    matrices.append(Matrix("P", rule.values(), ONE, logits.columns, "weight", rule))
+    sums = "shares that sum to 1" if task == "single" else "a probability of each label by itself"
+    said.append(f"The logits become {sums}: the answer.")
+    return Stage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
+
+
+def _towards_doubt(logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling) -> list[Matrix]:
+    """The class prior, where the run has one, and last the logits of that name at its temperature."""
+    share = 1 / scaling.temperature
+    if not scaling.prior:
+        rule = Sum(((logits, share),), logits.shape)
+        return [Matrix(f"{named}/T", rule.values(), ONE, columns, rule=rule)]
+    rule = Sum(((logits, share), (np.array([scaling.centre(task)]), 1 - share)), logits.shape)
+    prior = Matrix(r"\pi", np.array([scaling.prior]), ("training",), columns, "weight")
+    return [prior, Matrix("z", rule.values(), ONE, columns, rule=rule)]
+
+
+def _sure(logits: Array, task: Task) -> Rule:
+    return Softmax(logits) if task == "single" else Sum(((logits,),), logits.shape, "sigmoid")

@@ -2,26 +2,201 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
+
 import numpy as np
 import torch
 
 from core.evaluation.predict import Predictions, device_of
 from core.exceptions import InputError, NotAvailable
 from core.interpret.reader import Reader
-from core.interpret.rules import Array
+from core.interpret.rules import Array, Dot, Largest, Rule, Sum, exact
 from core.interpret.sentence import CLASS_TOKEN, LAST_TOKEN, PADDING
-from core.interpret.stages import Matrix, Stage, Steps
-from core.interpret.steps_encoder import encoder_stages
-from core.interpret.steps_head import probability_stage
-from core.interpret.steps_plain import plain_stages
+from core.interpret.stages import ONE, Matrix, Stage, Steps, dense_and_logits, logits_stage, numbered, probability_stage
+from core.interpret.steps_encoder import encoder_stages, in_float64, windows
+from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier
-from core.models.linear import BagOfNgrams
+from core.models.head import Convolution
+from core.models.lexicon import LexiconClassifier
+from core.models.linear import BagOfNgrams, BagOfPairs
+from core.models.plain import Plain
+from core.models.record import Record
+from core.models.recurrent import BiLSTM
+from core.models.segments import segments
 from core.models.trace import Batch
 from core.numbers import count, number
 from core.text.ids import UNKNOWN
+from core.text.lexicon import triples
 from core.text.tags import TAGS
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding
+
+
+def plain_stages(model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    """From the tokens to the logits.
+
+    Args:
+        model: in evaluation mode.
+        batch: one text.
+        tokens: L names.
+        classes: C.
+    """
+    ids = batch.ids[0].cpu().numpy()
+    if isinstance(model, BiLSTM):
+        yield from _recurrent(model, batch, tokens, classes)
+    elif isinstance(model, ConvolutionClassifier):
+        yield from _convolutional(model, batch, tokens, classes)
+    elif isinstance(model, LexiconClassifier) and batch.polarity is not None:
+        yield from _lexicon(model, exact(batch.polarity[0]), tokens, classes)
+    elif isinstance(model, BagOfPairs):
+        yield from _compared(model, ids, tokens, classes)
+    elif isinstance(model, BagOfNgrams):
+        yield from _counted(model, ids, tokens, classes)
+
+
+def _embedding(model: BiLSTM | ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...]) -> Stage:
+    x = exact(model.embedding(batch.ids)[0])
+    reading = "Each token is a row of numbers, learned; its place is not in them."
+    if model.segments is None:
+        return Stage("embedding", "Embedding", ("x_i = E_i",), reading, (Matrix("x", x, tokens, numbered(x.shape[1])),))
+    rows = exact(model.segments(batch.ids)[0])
+    total, names = Sum(((x,), (rows,)), x.shape), numbered(x.shape[1])
+    parts = (Matrix("E", x, tokens, names), Matrix("S", rows, tokens, names))
+    reading = "Each token is a row of numbers, learned, and what its text, the first or the second, adds."
+    made = Matrix("x", total.values(), tokens, names, rule=total)
+    return Stage("embedding", "Embedding", ("x_i = E_i + S_{s(i)}",), reading, (*parts, made))
+
+
+def _recurrent(model: BiLSTM, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    yield _embedding(model, batch, tokens)
+    record = recorded(model, batch)
+    forward, backward = (exact(record.values[name].value[0]) for name in "fb")
+    size = numbered(forward.shape[1])
+    states = (Matrix("f", forward, tokens, size), Matrix("b", backward, tokens, size))
+    above = f", in the top one of {model.lstm.num_layers} layers" if model.lstm.num_layers > 1 else ""
+    formulas = tuple(record.values[name].formula for name in "fb")
+    reading = f"f reads from the first token to the last, b from the last to the first{above}: each row is a memory."
+    yield Stage("states", "States", formulas, reading, states)
+    last = exact(record.part("head").values["p"].value)
+    vector = Matrix("p", last, ONE, numbered(last.shape[1]))
+    yield Stage("pool", "Pool", (r"p = [f_T;\ b_1]",), "The last state of each direction, side by side.", (vector,))
+    yield from dense_and_logits(model.head, record.part("head"), vector, classes)
+
+
+def _convolutional(
+    model: ConvolutionClassifier, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
+) -> Iterator[Stage]:
+    embedding, record = _embedding(model, batch, tokens), recorded(model, batch)
+    yield embedding
+    found: list[Matrix] = []
+    for width, branch in model.branches.items():
+        convolution, (name, made) = cast(Convolution, branch), list(record.values.items())[len(found)]
+        weight = exact(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
+        rule = Dot(windows(embedding.made, int(width)), weight, exact(convolution.bias), after="relu")
+        found.append(Matrix(name, exact(made.value[0]), tokens, numbered(convolution.out_channels), rule=rule))
+    reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
+    yield Stage("convolutions", "Convolutions", (made.formula,), reading, tuple(found))
+    joined = np.concatenate([each.values for each in found], 1)
+    largest = Largest(joined, tokens)
+    vector = Matrix("p", exact(record.part("head").values["p"].value), ONE, numbered(joined.shape[1]), rule=largest)
+    reading = "The strongest trace of each pattern, wherever it stands."
+    yield Stage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
+    yield from dense_and_logits(model.head, record.part("head"), vector, classes)
+
+
+def recorded(model: Plain, batch: Batch) -> Record:
+    """What a model records of a text in float64."""
+    record = Record()
+    in_float64(model)(batch, record=record)
+    return record
+
+
+def _lexicon(
+    model: LexiconClassifier, polarity: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
+) -> Iterator[Stage]:
+    lexicons = polarity.shape[1] // 3
+    apart = [part for k in range(lexicons) for part in ((polarity[:, [3 * k]],), (-1.0, polarity[:, [3 * k + 2]]))]
+    rule = Sum(tuple(apart), (len(tokens), 1))
+    valence = Matrix("v", rule.values(), tokens, ("valence",), rule=rule)
+    known = Matrix(r"\rho", polarity, tokens, triples(lexicons), "weight")
+    reading = "How much more positive than negative the lexicon holds each word; 0 where it knows nothing."
+    formula = r"v_i = \rho_i^{+} - \rho_i^{-}" if lexicons == 1 else r"v_i = \sum_k (\rho_i^{(k)+} - \rho_i^{(k)-})"
+    yield Stage("valences", "Valences", (formula,), reading, (known, valence))
+    many = len(tokens)
+    both = Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
+    features = Matrix("f", both.values(), ONE, ("sum", "mean"), rule=both)
+    formula = r"f = \big(\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big)"
+    yield Stage("pool", "Pool", (formula,), "The sum and the mean of the valences.", (features,))
+    yield logits_stage(features, exact(model.weight), exact(model.bias), classes)
+
+
+WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
+BLOCKS = ("first", "second", "difference", "product")
+
+
+def _counted(model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    grams, found = _weighed(model, ids, tokens)
+    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
+    yield Stage("weights", "Weights", (WEIGHED,), reading, found)
+    vector = Matrix("x", found[-1].values.T, ONE, found[-1].rows)
+    yield logits_stage(vector, exact(model.weight)[grams], exact(model.bias), classes)
+
+
+def _compared(model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    """Of a pair: each text by itself, then what they have alone and together."""
+    second = segments(torch.from_numpy(ids)[None])[0].numpy() == 1
+    own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
+    texts = [
+        _weighed(model, ids[places], tuple(tokens[place] for place in places), number)
+        for number, places in enumerate(own, start=1)
+    ]
+    reading = "Each text by itself: rare n-grams weigh more, and its weights are divided by the length of its vector."
+    shown = tuple(matrix for _, found in texts for matrix in found if len(matrix.rows))
+    yield Stage("weights", "Weights", (WEIGHED,), reading, shown)
+    names = {int(gram): name for grams, found in texts for gram, name in zip(grams, found[-1].rows, strict=True)}
+    every = np.array(list(names), int)
+    a, b = (_among(every, grams, found[-1].values) for grams, found in texts)
+    rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
+    rows, one = tuple(names.values()), ("weight",)
+    matrices = [Matrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
+    matrices += [Matrix(letter, rule.values(), rows, one, rule=rule) for letter, rule in zip("dp", rules, strict=True)]
+    reading = "What one text has alone stands in the difference, what both have in the product."
+    yield Stage("compare", "Compare", (r"d = |a - b|", r"p = a\cdot b"), reading, tuple(matrices))
+    values = np.concatenate([matrix.values for matrix in matrices], 1)
+    vector = Matrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
+    table = exact(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
+    yield logits_stage(vector, table.reshape(-1, len(classes)), exact(model.bias), classes)
+
+
+def _among(every: Array, grams: Array, values: Array) -> Array:
+    """(G, 1): values of some n-grams among all of them, 0 of the others."""
+    found = np.zeros((len(every), 1))
+    found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
+    return found
+
+
+def _weighed(
+    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
+) -> tuple[Array, tuple[Matrix, ...]]:
+    """The n-grams of a text in the order in which they first stand there, and how they are weighed."""
+    grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    grams, counts, names = grams[order], counts[order].astype(float), tuple(tokens[i] for i in first[order])
+    mark = rf"^{{({number})}}" if number else ""
+    idf = exact(model.get_buffer("idf"))[grams]
+    rule = Sum((((1 + np.log(counts))[:, None], idf[:, None]),), (len(grams), 1))
+    weighed = Matrix(f"x{mark}", rule.values(), names, ("weight",), rule=rule)
+    size = max(float(np.sqrt((weighed.values**2).sum())), 1e-12)
+    divided: Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
+    name = ("a", "b")[number - 1] if number else r"x/\lVert x\rVert"
+    return grams, (
+        Matrix(f"n{mark}", counts[:, None], names, ("count",), "count"),
+        Matrix(rf"\mathrm{{idf}}{mark}", idf[:, None], names, ("idf",)),
+        weighed,
+        Matrix(name, divided.values(), names, ("weight",), rule=divided),
+    )
+
 
 MOST_TOKENS = 512
 """Of a longer text nothing is computed: its maps in float64 would be too large to be worth it."""

@@ -1,22 +1,143 @@
-"""What a run says while words of sentences come and go: asked for many sentences at once, batched by length."""
+"""What a run says while words of sentences come and go, or while they are said otherwise: many sentences at once.
+
+How an answer changes while the words of a text come or go one after another, in an order that somebody claims.
+
+Insertion begins with none of the words; deletion of an order is insertion of the reverse one, read backwards. Only
+numbers and texts are here; `core.interpret.belief` asks a run. After Samek et al. (2017), "Evaluating the visualization
+of what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from core.interpret import push
-from core.interpret.curves import area, beaten, inserted, on_shares, order_of
-from core.interpret.paraphrases import Paraphrase, paraphrases
+from core.interpret.push import DIGITS
 from core.interpret.reader import Reader
 from core.interpret.reading import READ, Reading
-from core.interpret.verdict import DELETES
+from core.interpret.verdict import DELETES, POINTS
 from core.text.tokenizer import Tokenizer
-from core.text.typed import Span, typed_words, without
+from core.text.typed import Span, cased, typed_words, without
+
+_NOT = ("do", "does", "did", "is", "are", "was", "were", "would", "could", "should", "have", "has", "had")
+_SHORT = {f"{verb} not": f"{verb}n't" for verb in _NOT} | {
+    "cannot": "can't",
+    "will not": "won't",
+    "I am": "I'm",
+    "you are": "you're",
+    "we are": "we're",
+    "they are": "they're",
+    "it is": "it's",
+    "that is": "that's",
+    "there is": "there's",
+}
+_LONG = {short: long for long, short in _SHORT.items() if not short.endswith("'s")}
+"""`it's` may also be `it has`."""
+
+
+class Paraphrase(NamedTuple):
+    """A sentence said otherwise, and which of its words are which of the first."""
+
+    edit: str
+    text: str
+    shared: tuple[tuple[int, int], ...]
+    """(place in the first, place in this one)."""
+
+
+def contracted(text: str) -> str:
+    """`don't` for `do not` and the like; where there is none, the other way round."""
+    return short if (short := _replaced(text, _SHORT)) != text else _replaced(text, _LONG)
+
+
+def framed(text: str) -> str:
+    """`I think that` before it; not before a question."""
+    if not text[:1].isalpha() or text.rstrip().endswith("?"):
+        return text
+    first = text.split(None, 1)[0]
+    kept = first == "I" or first.startswith(("I'", "I’")) or any(map(str.isupper, first[1:]))
+    return f"I think that {text if kept else text[:1].lower() + text[1:]}"
+
+
+def unstopped(text: str) -> str:
+    """Without the full stop at the end; with one where no mark is."""
+    bare = text.rstrip()
+    if bare.endswith(".") and not bare.endswith(".."):
+        return bare[:-1].rstrip()
+    return f"{bare}." if bare[-1:].isalnum() else text
+
+
+EDITS: dict[str, Callable[[str], str]] = {
+    "contraction": contracted,
+    "frame": framed,
+    "full stop": unstopped,
+    "lower case": str.lower,
+}
+
+
+def paraphrases(text: str) -> Iterator[Paraphrase]:
+    """By each edit that changes the text."""
+    before = _words(text)
+    for name, edit in EDITS.items():
+        if (changed := edit(text)) != text:
+            blocks = SequenceMatcher(None, before, _words(changed), autojunk=False).get_matching_blocks()
+            shared = tuple((one + k, two + k) for one, two, size in blocks for k in range(size))
+            yield Paraphrase(name, changed, shared)
+
+
+def _words(text: str) -> list[str]:
+    return [text[start:end].casefold() for start, end in typed_words(text)]
+
+
+def _replaced(text: str, by: dict[str, str]) -> str:
+    pattern = r"\b(?:" + "|".join(sorted(map(re.escape, by), key=len, reverse=True)) + r")\b"
+    known = {old.lower(): new for old, new in by.items()}
+    return re.sub(pattern, lambda found: cased(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
+
+
+STEPS = POINTS - 1
+"""Of a curve, fewer in a text of fewer words."""
+SHARES = np.linspace(0, 1, POINTS)
+"""Of the words, where curves of texts of different lengths are averaged."""
+
+
+def counts(words: int) -> np.ndarray:
+    """(S + 1,): after how many words a curve is looked at, from none to all; S is `STEPS` at most."""
+    steps = min(words, STEPS)
+    return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
+
+
+def order_of(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """(W,): places of the words, those that push most towards the answer first; ties in random order."""
+    return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
+
+
+def inserted(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
+    """(S + 1,): the text with the first words of an order only, each in its place."""
+    return [without(text, [words[place] for place in order[count:]]) for count in counts(len(words))]
+
+
+def area(values: np.ndarray, words: int) -> np.ndarray:
+    """(…, S + 1) → (…,): mean height of a curve over the share of words."""
+    steps = np.diff(counts(words)) / words
+    return ((values[..., 1:] + values[..., :-1]) / 2 * steps).sum(-1)
+
+
+def on_shares(values: np.ndarray, words: int) -> np.ndarray:
+    """(S + 1,) → (`STEPS` + 1,): the curve at `SHARES`, linear between its points."""
+    return np.interp(SHARES, counts(words) / words, values)
+
+
+def beaten(own: float, others: np.ndarray) -> float:
+    """Which share of other areas is smaller; equal ones count half."""
+    return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
+
 
 RANDOM, PAIRS = 20, 15
 """Random orders and pairs of words of each sentence."""

@@ -2,7 +2,7 @@
 
 Its queue, its files, how far it is, how it is cancelled, and the button of the page follow. A new one is a subclass of
 `Analysis` with `of`, which names the file after all that the result depends on, `words`, `find` and an `Offer`;
-`core.failures.doubted` is a short one.
+`core.failures.shift` has a short one.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Analysis(Files, ABC, Generic[Found]):
     """In the queue."""
 
     @property
+    @abstractmethod
     def offer(self) -> Offer:
         """Return what a page says of it; a class attribute where it never changes."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> Any:

@@ -21,7 +21,7 @@ from core.atomic import write_text
 from core.data.table import VALIDATION
 from core.exceptions import InputError
 from core.fingerprint import file_fingerprint, file_version, fingerprint
-from core.interpret.believed import Belief
+from core.interpret.verdict import Belief
 from core.runs.analyses import Analysis, Offer, home
 from core.runs.errands import Tell
 from core.runs.record import WEIGHTS

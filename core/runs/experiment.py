@@ -24,7 +24,7 @@ from core.data.lineage import write_lineage
 from core.data.load import load
 from core.data.mixture import CORPUS
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
-from core.evaluation import multilabel
+from core.evaluation import scores
 from core.evaluation.efficiency import inference, parameter_count
 from core.evaluation.metrics import evaluate
 from core.evaluation.mix import Mix
@@ -353,7 +353,7 @@ class Experiment(Events):
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
-                thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
+                thresholds = scores.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
             evaluated.append(
                 Evaluated(

@@ -1,7 +1,7 @@
 """What the layers of a run make of a split, kept in the cache of the machine and read by processes that tell how far.
 
 layers/<hash>.json  how clearly the classes lie apart at each stage, and the rows that were read
-layers/<hash>.npy   (layers + 1, m, d) float32: their vectors, `core.evaluation.layers`
+layers/<hash>.npy   (layers + 1, m, d) float32: their vectors, `core.evaluation.representation`
 
 <hash> is the SHA-256 of the weights, the tokenizer and the predictions (texts and labels) of the split.
 """
@@ -40,7 +40,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Stage(msgspec.Struct):
-    """As `core.evaluation.layers.Stage`."""
+    """As `core.evaluation.representation.Stage`."""
 
     name: str
     width: int
@@ -117,9 +117,9 @@ class LayerFiles(Analysis[Layers]):
         import numpy as np
 
         from core.data.splits import strata
-        from core.evaluation.layers import measure, read_layers, without_silhouette
         from core.evaluation.neighbourhood import purity_by_chance
         from core.evaluation.projection import ROWS, sample
+        from core.evaluation.representation import measure, read_layers, without_silhouette
         from core.models.encoder import EncoderClassifier
         from core.runs.load import load_run
         from core.runs.vectors import read_vectors

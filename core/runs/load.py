@@ -13,13 +13,11 @@ import numpy as np
 import torch
 
 from core.config import compose
-from core.evaluation.layers import read_layers
 from core.evaluation.mix import Mix
-from core.evaluation.passages import ByPassage, by_passage
-from core.evaluation.predict import Predictions, predict_texts
+from core.evaluation.predict import ByPassage, Predictions, by_passage, predict_texts
+from core.evaluation.representation import read_layers
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import InputError, RunDamaged
-from core.interpret.distance import Reach, reach
 from core.interpret.editable import allowed
 from core.interpret.edits import UNCHANGED as NO_EDITS
 from core.interpret.edits import Edits
@@ -32,7 +30,7 @@ from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.sentence import SentenceView, inspect_text
 from core.interpret.stages import Steps
 from core.interpret.steps import steps
-from core.interpret.templates import Step
+from core.interpret.templates import Reach, Step, reach
 from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
@@ -91,7 +89,7 @@ class LoadedRun:
             texts: any.
             intervene: what is changed inside the network, for all texts or for each.
             unmixed: say what the network alone does, where something is mixed in.
-            passage: read texts of more words than these passage by passage (`core.evaluation.passages`), with nothing
+            passage: read texts of more words than these passage by passage (`core.evaluation.predict`), with nothing
                 changed inside; 0: each as a whole.
             whole: what TF-IDF reads in place of each of `texts`, where it is mixed in; empty: the same.
 

@@ -11,7 +11,7 @@ import numpy as np
 from core.data.findings import plural
 from core.data.lineage import find_learned
 from core.data.table import Task, targets
-from core.evaluation import metrics, mix, multilabel
+from core.evaluation import metrics, mix, scores
 from core.evaluation.comparison import listed
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
@@ -109,13 +109,13 @@ def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) ->
     if task == "single":
         return {**found, "confusion": metrics.confusion(labels, probabilities.argmax(1), len(classes))}
     thresholds, names = at_best(record)
-    found["confusion"] = multilabel.confusions(*given, classes)
+    found["confusion"] = scores.confusions(*given, classes)
     if names is None:
         return {**found, "tuned": None}
     tuned = _at(record, thresholds, *given)
     return {
         **found,
-        "tuned": {"thresholds": names, **tuned, "confusion": multilabel.confusions(*given, classes, thresholds)},
+        "tuned": {"thresholds": names, **tuned, "confusion": scores.confusions(*given, classes, thresholds)},
     }
 
 

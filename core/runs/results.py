@@ -26,7 +26,7 @@ import pandas as pd
 
 from core.atomic import storage_errors, write_bytes, write_text
 from core.data.table import Task, targets
-from core.evaluation import multilabel
+from core.evaluation import scores
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import before, calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.mix import alone
@@ -97,7 +97,7 @@ class Evaluated:
     def silhouette(self) -> dict[str, Any]:
         """How well the classes are apart in the embeddings; with the reason where it is undefined."""
         if self.task == "multi":
-            return {"rows": 0, "of": len(self.frame), "left_out": multilabel.SEVERAL}
+            return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
@@ -133,7 +133,7 @@ def prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (multilabel.label_names(each, classes) for each in (labels, probabilities > HALF))
+        label, predicted = (scores.label_names(each, classes) for each in (labels, probabilities > HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
@@ -185,7 +185,7 @@ def _figures(evaluated: Evaluated) -> dict[str, Any]:
 
 def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
     labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
-    found = {"confusion": multilabel.confusions(labels, probabilities, classes)}
+    found = {"confusion": scores.confusions(labels, probabilities, classes)}
     if evaluated.thresholds is None:
         return found
     metrics, ranges = evaluated.tuned
@@ -193,7 +193,7 @@ def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
         "metrics": metrics,
         "intervals": ranges,
         "per_class": per_class(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
-        "confusion": multilabel.confusions(labels, probabilities, classes, evaluated.thresholds),
+        "confusion": scores.confusions(labels, probabilities, classes, evaluated.thresholds),
     }
     return {**found, "tuned": tuned}
 

@@ -53,7 +53,7 @@ class Sides:
     notes: tuple[str, ...] = ()
     """What a person should know of other data, such as labels that were left out."""
     slices: Mapping[str, Mapping[int, np.ndarray]] = field(default_factory=dict)
-    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.failures.slices_compared`)."""
+    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.failures.slices`)."""
 
     @property
     def rows(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.interpret.editable import LARGEST, STRONGEST, Editable, allowed
 from core.interpret.edits import Edits
-from core.interpret.learned import Learned, learned
+from core.interpret.trace_summary import Learned, learned
 from core.runs.record import RunRecord
 from dashboard.figures.heads import attended, layer
 from dashboard.figures.numbers import number, subscript

@@ -14,13 +14,11 @@ from core.exceptions import NotAvailable
 from core.failures import rules
 from core.failures.coded import Coded
 from core.failures.codes import Codes, data_of
-from core.failures.facets import Facet, Facets, of_codes
-from core.failures.marking import grouped_columns
-from core.failures.nearest import Nearest
-from core.failures.order import ordered
+from core.failures.facets import Facet, Facets, grouped_columns, of_codes
+from core.failures.neighbours import Nearest
 from core.failures.phrases import Phrases
 from core.failures.rules import Clause
-from core.failures.selection import Selected, in_words, parse, select
+from core.failures.selection import Selected, in_words, ordered, parse, select
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
 from core.interpret.watched import Watched
@@ -116,7 +114,7 @@ class Analysis:
     coded: Coded
     """What was said of the rows, as far as whoever looks may see it."""
     order: str = ""
-    """In which they are read (`core.failures.order`); empty: as they were chosen, else the surest first."""
+    """In which they are read (`core.failures.selection`); empty: as they were chosen, else the surest first."""
 
     def ordered(self, order: str) -> Analysis:
         """The same rows in another order.

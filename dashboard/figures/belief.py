@@ -12,8 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.interpret.believed import POINTS, Belief, Measured, Number
-from core.interpret.verdict import MEANING, THRESHOLDS, Outcome, Verdict, judge
+from core.interpret.verdict import MEANING, POINTS, THRESHOLDS, Belief, Measured, Number, Outcome, Verdict, judge
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure

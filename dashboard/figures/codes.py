@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.failures.coded import Coded
-from core.failures.draws import Draw
-from core.failures.kappa import agreement
+from core.failures.code_rates import Draw, rates
+from core.failures.coded import Coded, agreement
 from core.failures.names import known_as
-from core.failures.rates import rates
 from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number
 
@@ -28,9 +26,9 @@ class CodesShape:
     """The panel."""
 
     found: dict[str, Any]
-    """As `core.failures.rates` tells it."""
+    """As `core.failures.code_rates` tells it."""
     pair: dict[str, Any] | None
-    """The author and another one, as `core.failures.kappa.agreement` tells it; None: nobody else may be seen."""
+    """The author and another one, as `core.failures.coded.agreement` tells it; None: nobody else may be seen."""
     definitions: dict[str, str]
 
 

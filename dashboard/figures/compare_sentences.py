@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.multilabel import label_names
+from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
 from core.runs.answers import Answers
 from core.runs.sides import paired

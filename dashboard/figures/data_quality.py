@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.failures.doubted import doubted_rows
+from core.failures.label_errors import doubted_rows
 from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Column, Table

@@ -15,7 +15,7 @@ from core.data.config import DataConfig
 from core.data.held import held
 from core.data.sources import SOURCES, parts
 from core.data.table import TRAIN, Dataset, indicators
-from core.evaluation.multilabel import label_names
+from core.evaluation.scores import label_names
 from core.paths import Allowed, resolve
 from core.text.ids import UNKNOWN
 from core.text.normalise import steps

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.evaluation.bands import Bands, bands
-from core.evaluation.intervals import class_intervals, wilson
+from core.evaluation.intervals import Bands, bands, class_intervals, wilson
 from core.evaluation.metrics import confusion
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY

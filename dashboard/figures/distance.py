@@ -22,7 +22,7 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, spread
 
 if TYPE_CHECKING:
-    from core.interpret.distance import Reach
+    from core.interpret.templates import Reach
 
 HALF = 0.5
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from core.failures.marking import YES, marking
+from core.failures.facets import YES, marking
 from core.failures.phrases import LEAST_Z, Overused
 from core.failures.report import made_by
 from core.failures.rules import WORD, Clause
@@ -105,7 +105,7 @@ class Marked:
 
     analysis: Analysis
     found: Sequence[Mapping[str, Any]]
-    """As `core.failures.marking.marking` gives it."""
+    """As `core.failures.facets.marking` gives it."""
 
     def rule(self, row: Mapping[str, Any]) -> str:
         """That selects what the selection has more of; empty: no rule can."""

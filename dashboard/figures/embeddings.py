@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.density import density
-from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig
+from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig, density
 from core.exceptions import InputError, NotAvailable
 from core.failures.found_groups import FoundGroups
 from core.models.provides import EMBEDDING, HEAD, provides, spaces

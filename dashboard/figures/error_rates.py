@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from core.failures.facets import TAG
-from core.failures.found import Found, Slice, slices
-from core.failures.gathering import gathered as risks
-from core.failures.gathering import rules_of
-from core.failures.risk import LEAST
+from core.failures.risk import LEAST, FoundSlice, FoundSlices, found_slices, rules_of
+from core.failures.risk import gathered as risks
 from core.failures.rules import RANGE
 from core.failures.selection import in_words
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
@@ -36,7 +34,7 @@ class Gathered:
 
     analysis: Analysis
     rows: Sequence[Mapping[str, Any]]
-    """As `core.failures.risk.table` gives them; `tag` is the rule that selects the rows."""
+    """As `core.failures.risk.risk_table` gives them; `tag` is the rule that selects the rows."""
     picked: str = ""
     """The rule that is a word of the selection; empty: none is."""
 
@@ -183,7 +181,7 @@ class Sliced:
     """The slices of a split."""
 
     analysis: Analysis
-    found: Found
+    found: FoundSlices
     picked: str = ""
     """The one whose rules are the selection."""
 
@@ -195,14 +193,14 @@ def sliced(of: Analysis) -> Sliced:
         NotAvailable: its tags are still being found.
     """
     _ = of.tags
-    found = of.known.once("slices", lambda: slices(of.known.facets, of.table.wrong))
+    found = of.known.once("slices", lambda: found_slices(of.known.facets, of.table.wrong))
     rules = {str(clause) for clause in of.clauses}
     held = (each for each in found.slices if {str(clause) for clause in each.clauses} <= rules)
     return Sliced(of, found, next(map(rules_of, sorted(held, key=lambda each: -len(each.clauses))), ""))
 
 
-def _told(one: Slice) -> dict[str, Any]:
-    """As a row of `core.failures.risk.table`."""
+def _told(one: FoundSlice) -> dict[str, Any]:
+    """As a row of `core.failures.risk.risk_table`."""
     ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 

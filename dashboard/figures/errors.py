@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
 from core.failures.names import SEPARATOR, has_name, known_as
-from core.failures.nearest import Neighbour
-from core.failures.order import ORDERS
+from core.failures.neighbours import Neighbour
+from core.failures.selection import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
 from core.numbers import exact, signed

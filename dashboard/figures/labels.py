@@ -12,8 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.metrics import per_class
-from core.evaluation.multilabel import label_names
-from core.evaluation.scores import HALF
+from core.evaluation.scores import HALF, label_names
 from core.exceptions import NotAvailable
 from core.metrics import METRICS, metrics_of
 from core.runs.record import RunRecord

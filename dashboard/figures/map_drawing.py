@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.density import Density
+from core.evaluation.projection import Density
 from core.text.clusters import clipped
 from dashboard.figures.map_colours import Floats, Group, Shades
 from dashboard.figures.naming import escape_text

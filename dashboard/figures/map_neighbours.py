@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.failures.common import Common
-from core.failures.neighbours import LOOKED_AT, around, neighbours, place_of
+from core.failures.neighbours import LOOKED_AT, Common, around, neighbours, place_of
 from core.models.provides import HEAD
 from core.numbers import whole_percent
 from core.text.direction import quoted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.interpret.most import Most, most
+from core.interpret.push import Most, most
 
 if TYPE_CHECKING:
     from core.interpret.explain import Explanation

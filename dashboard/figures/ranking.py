@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.bands import RESAMPLES, Band
+from core.evaluation.intervals import CURVES, Band
 from core.evaluation.metrics import pr_points, roc_points
 from core.evaluation.scores import Single
 from core.evaluation.weighted import precision_area, reached, roc_area
@@ -214,9 +214,7 @@ def _ranking(source: Source, curves: Callable[[Decision], list[Curve]], side: Li
     return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
 
 
-BAND = (
-    f"Bands: 95 % pointwise percentile bootstrap ({RESAMPLES} resamples of the sentences), for up to {BANDED} curves."
-)
+BAND = f"Bands: 95 % pointwise percentile bootstrap ({CURVES} resamples of the sentences), for up to {BANDED} curves."
 ROC = Figure(
     "roc",
     "performance",

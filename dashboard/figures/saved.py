@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
-from core.failures.measured import FEW
+from core.failures.slice_metrics import FEW
 from core.metrics import title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -34,7 +34,7 @@ class Saved:
     """The slices of a split."""
 
     slices: Sequence[Mapping[str, Any]]
-    """As `core.failures.slices_report.slice_report` gives them, by name."""
+    """As `core.failures.slice_metrics.slice_report` gives them, by name."""
     whole: Mapping[str, Any]
     """The same of all sentences of the split."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.exceptions import NotAvailable
-from core.failures.order import ORDERS
+from core.failures.selection import ORDERS
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.source import FREE, Option, Source
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.interpret.edits import UNCHANGED, Edits
-from core.interpret.received import received as received_by
+from core.interpret.trace_summary import received as received_by
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, component_rows
 from dashboard.figures.numbers import count, number, signed
@@ -62,7 +62,7 @@ def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> 
 
 
 def received(row: MapRow) -> list[float]:
-    """How much each token is read, by this map; see `core.interpret.received`."""
+    """How much each token is read, by this map; see `core.interpret.trace_summary`."""
     return received_by(row.weights, row.places).tolist()
 
 

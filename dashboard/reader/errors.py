@@ -15,13 +15,12 @@ from dashboard.reader.memo import Key, kept
 from dashboard.reader.models import ModelReader
 
 if TYPE_CHECKING:
-    from core.failures.chosen import Group
     from core.failures.coded import Coded
     from core.failures.codes import Codes
-    from core.failures.common import Common
-    from core.failures.doubted import LabelErrors
-    from core.failures.selection import Selected, Selection
-    from core.failures.shifted import DatasetShift
+    from core.failures.label_errors import LabelErrors
+    from core.failures.neighbours import Common
+    from core.failures.selection import Group, Selected, Selection
+    from core.failures.shift import DatasetShift
     from core.failures.slices import Slice
     from core.failures.table import Table
     from core.failures.unsure import DropoutUncertainty
@@ -64,13 +63,13 @@ class ErrorReader(ModelReader):
 
     @kept(64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED)
     def _seeds(self, record: RunRecord, split: str) -> list[str]:
-        from core.failures.beside import beside, seeds
+        from core.failures.tags import beside, seeds
 
         return seeds(record, beside(self.store(), record, split, self.runs()))
 
     def models_beside(self, record: RunRecord, split: str) -> list[str]:
         """List the finished runs of other models that were evaluated on the same rows, the best first."""
-        from core.failures.beside import beside, models
+        from core.failures.tags import beside, models
 
         return models(record, beside(self.store(), record, split, self.runs()), split)
 
@@ -146,7 +145,7 @@ class ErrorReader(ModelReader):
     @kept(16, _rows_version)
     def common(self, shown: Analysis) -> Common:
         """Return the training sentences nearest to selected ones in the space of the head; NotAvailable: none here."""
-        from core.failures.common import common
+        from core.failures.neighbours import common
 
         table = shown.table
         space = self.space(table.record, self.map_files(table.record.run, table.split, ProjectionConfig("pca")))
@@ -193,20 +192,20 @@ class ErrorReader(ModelReader):
     def _slice(
         self, known: Callable[[], Known], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
-        from core.failures.slices_report import slice_report
+        from core.failures.slice_metrics import slice_report
 
         there, seen = known(), self.coded(record, author) if one.of_codes else None
         return slice_report(self.store(), there.table, there.tagged, one, seen)
 
     def sliced(self, sides: Sides, author: str | None = None) -> Sides:
         """Return the same sides with the rows of each saved slice; InputError: by none can they be compared."""
-        from core.failures.slices_compared import with_slices
+        from core.failures.slices import with_slices
 
         record = sides.sides[0].model.records[0]
         return with_slices(self.store(), sides, self.kept_slices(record), self.table, self.coded(record, author))
 
     def _group_version(self, digest: str) -> Key:
-        from core.failures.chosen import FOLDER
+        from core.failures.selection import FOLDER
 
         path = self.store().folder / FOLDER / f"{digest}.json"
         return path, file_version(path) if digest.isalnum() else ""
@@ -214,7 +213,7 @@ class ErrorReader(ModelReader):
     @kept(32, _group_version)
     def chosen_group(self, digest: str) -> Group:
         """Return sentences that were chosen one by one; InputError: they are not kept any more."""
-        from core.failures.chosen import recall
+        from core.failures.selection import recall
 
         return recall(self.store(), digest)
 
@@ -236,13 +235,13 @@ class ErrorReader(ModelReader):
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return the labels that are likely wrong; None: nobody has looked."""
-        from core.failures.doubted import LabelErrors
+        from core.failures.label_errors import LabelErrors
 
         return self._result(LabelErrors.of(self.store(), record, split))
 
     def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return how a split differs from training; None: nobody has looked."""
-        from core.failures.shifted import DatasetShift
+        from core.failures.shift import DatasetShift
 
         return self._result(DatasetShift.of(self.store(), record, split))
 

@@ -30,12 +30,10 @@ from dashboard.reader.runs import RunReader
 if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.behaviour.suite import Suite
-    from core.evaluation.passages import ByPassage
+    from core.evaluation.predict import ByPassage
     from core.failures.counter_examples import Answer, CounterExample
     from core.failures.found_groups import FoundGroups
     from core.failures.table import Table
-    from core.interpret.believed import Belief
-    from core.interpret.distance import Reach
     from core.interpret.explain import Methods
     from core.interpret.flip import Search
     from core.interpret.lambdas import LambdaCurves
@@ -43,7 +41,8 @@ if TYPE_CHECKING:
     from core.interpret.patch import Patches
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Steps
-    from core.interpret.templates import Step
+    from core.interpret.templates import Reach, Step
+    from core.interpret.verdict import Belief
     from core.runs.load import LoadedRun
     from core.runs.tagged import Tagged
     from dashboard.figures.decisions import Floats

@@ -9,11 +9,9 @@ from typing import Any
 
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.failures.coded import Coded
-from core.failures.draws import Draw, draws
-from core.failures.kappa import agreement
+from core.failures.code_rates import Draw, draws, rates
+from core.failures.coded import Coded, agreement
 from core.failures.names import known_as
-from core.failures.rates import rates
 from core.failures.report import said as in_words
 from core.failures.rules import Clause
 from core.failures.table import Table

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.failures.coded import Coded
-from core.failures.nearest import Nearest
+from core.failures.neighbours import Nearest
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
 from core.runs.answers import Answers

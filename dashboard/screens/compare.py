@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
-from core.failures.chosen import keys_of
+from core.failures.selection import keys_of
 from core.fingerprint import fingerprint
 from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord

@@ -14,14 +14,13 @@ import streamlit as st
 
 from core.data.findings import plural
 from core.exceptions import SentiscopeError, StorageError
-from core.failures.chosen import Group, keep
+from core.failures.code_rates import Draw, draw, draws
 from core.failures.coded import Code, Coded
 from core.failures.coded_csv import book_written, read_any, written
 from core.failures.codes import KEYS, Codes
-from core.failures.draws import Draw, draw, draws
 from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
-from core.failures.selection import Selection, parse
+from core.failures.selection import Group, Selection, keep, parse
 from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data

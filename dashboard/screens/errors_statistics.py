@@ -13,11 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.data.table import TRAIN
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.failures.doubted import LabelErrors
 from core.failures.facets import looked_up, understood
+from core.failures.label_errors import LabelErrors
 from core.failures.rules import Clause, read
 from core.failures.selection import Selection, parse
-from core.failures.shifted import DatasetShift
+from core.failures.shift import DatasetShift
 from core.failures.tags import MODELS, WITH, called
 from core.runs import errands
 from core.runs.record import RunRecord

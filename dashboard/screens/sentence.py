@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import NOTHING
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import keep_example
 from core.failures.names import LONGEST, LONGEST_TEXT

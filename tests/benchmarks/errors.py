@@ -28,9 +28,9 @@ from browsing import MISSING, chromium, dashboard, opened_browser, served, settl
 from pages import answered, report, watch
 
 from core import api
-from core.failures.chosen import keys_of
+from core.failures.code_rates import draw
 from core.failures.codes import Codes, data_of
-from core.failures.draws import draw
+from core.failures.selection import keys_of
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()

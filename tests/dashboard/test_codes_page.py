@@ -9,9 +9,9 @@ import pytest
 from pages import drawn, words
 
 from core.exceptions import NotAvailable, StorageError
+from core.failures.code_rates import draw
 from core.failures.coded_csv import book_written, written
 from core.failures.codes import Codes, data_of
-from core.failures.draws import draw
 from core.failures.table import read_table
 from core.runs.predictions import evaluated_splits
 from core.runs.store import RunStore

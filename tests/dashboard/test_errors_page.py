@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import api
 from core.api.objects import Run
-from core.failures.chosen import recall
+from core.failures.selection import recall
 from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import state

@@ -8,9 +8,8 @@ from cases import cases
 from pages import opened, words
 from streamlit.testing.v1 import AppTest
 
-from core.failures.chosen import Group, keep, recall
 from core.failures.codes import Codes, data_of
-from core.failures.selection import Selection
+from core.failures.selection import Group, Selection, keep, recall
 from core.failures.slices import save_slice, slices
 from core.failures.table import read_table
 from core.runs.store import RunStore

@@ -6,8 +6,7 @@ from studies import CLASSES, agrees, all_apart, both, in_full, models
 
 from core.evaluation.comparison import judge
 from core.evaluation.scores import Single
-from core.evaluation.significance import Draws, compare
-from core.evaluation.swapping import swapped_variance
+from core.evaluation.significance import Draws, compare, swapped_variance
 from core.metrics import METRICS
 
 pytestmark = [pytest.mark.study, pytest.mark.slow]

@@ -14,8 +14,8 @@ import pytest
 
 from core.exceptions import InputError, StorageError
 from core.failures import ledger
+from core.failures.code_rates import draw, draws
 from core.failures.codes import Codes
-from core.failures.draws import draw, draws
 from core.failures.ledger import FILE, Ledger
 
 WRITERS, PROCESSES, EACH = 30, 8, 2

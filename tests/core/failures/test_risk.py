@@ -12,7 +12,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.proportion import test_proportions_2indep as reference
 
-from core.failures.risk import LEAST, Risk, risk, table
+from core.failures.facets import Facet, Option
+from core.failures.risk import LEAST, Risk, found_slices, risk, risk_table
+from core.failures.rules import Clause
 
 CASES = [Risk(60, 21, 500, 60), Risk(40, 1, 300, 99), Risk(200, 80, 31, 3), Risk(45, 44, 45, 1), Risk(30, 15, 30, 15)]
 
@@ -51,7 +53,7 @@ def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({f"t{n}": random.random(2000) < (n + 1) / 10 for n in range(6)})
     frame["wrong"] = random.random(2000) < 0.1 + 0.2 * frame["t1"] - 0.05 * frame["t4"]
-    rows = table({name: frame[name].to_numpy() for name in frame if name != "wrong"}, frame["wrong"].to_numpy())
+    rows = risk_table({name: frame[name].to_numpy() for name in frame if name != "wrong"}, frame["wrong"].to_numpy())
     for row in rows:
         inside, rest = frame[frame[row["tag"]]]["wrong"], frame[~frame[row["tag"]]]["wrong"]
         assert (row["n"], row["wrong"], row["rate"]) == (len(inside), inside.sum(), inside.mean())
@@ -69,7 +71,7 @@ def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
 def test_few_rows_have_counts_and_no_ratio_and_do_not_count_in_the_family():
     wrong = np.arange(100) < 20
     few, many = np.arange(100) < LEAST - 1, np.arange(100) < LEAST
-    (first, second) = table({"few": few, "many": many}, wrong)
+    (first, second) = risk_table({"few": few, "many": many}, wrong)
     by_name = {row["tag"]: row for row in (first, second)}
     assert by_name["few"]["n"] == LEAST - 1 and by_name["few"]["ratio"] is None and by_name["few"]["p_holm"] is None
     assert by_name["many"]["p_holm"] == by_name["many"]["p"]
@@ -77,12 +79,70 @@ def test_few_rows_have_counts_and_no_ratio_and_do_not_count_in_the_family():
 
 @pytest.mark.parametrize("wrong", [np.zeros(100, bool), np.ones(100, bool), np.zeros(0, bool)])
 def test_no_errors_nothing_but_errors_and_no_rows_give_counts(wrong):
-    (row,) = table({"half": np.arange(len(wrong)) < 50}, wrong)
+    (row,) = risk_table({"half": np.arange(len(wrong)) < 50}, wrong)
     assert row["ratio"] is None and row["excess"] == 0 and row["wrong"] == wrong[:50].sum()
 
 
 def test_what_only_errors_have_is_counted_and_stands_last():
     wrong = np.arange(100) < 40
-    rows = table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
+    rows = risk_table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
     assert [row["tag"] for row in rows] == ["half", "sure"] and rows[1]["excess"] is None and rows[1]["p"] is None
     assert risk(wrong, wrong).rate == 1
+
+
+def facet(name, values):
+    """Of a column, an option for each value."""
+    column = np.asarray(values, object)
+    options = tuple(Option(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
+    return Facet(name, options)
+
+
+@pytest.fixture
+def columns():
+    """A thousand rows with three columns that know nothing of each other."""
+    random = np.random.default_rng(0)
+    return [facet(name, random.choice(list("xyz"), 1000).tolist()) for name in ("a", "b", "c")]
+
+
+def has(columns, **values):
+    """Where columns have these values."""
+    found = [option.has for each in columns for option in each.options if values.get(each.name) == option.label]
+    return np.all(found, axis=0)
+
+
+def test_a_planted_pair_is_found_and_its_parts_are_not_listed_for_it(columns):
+    random, planted = np.random.default_rng(1), has(columns, a="x", b="y")
+    wrong = random.random(1000) < np.where(planted, 0.7, 0.1)
+    found = found_slices(columns, wrong)
+    first = found.slices[0]
+    assert {str(clause) for clause in first.clauses} == {"a=x", "b=y"} or any(
+        {str(clause) for clause in each.clauses} == {"a=x", "b=y"} for each in found.slices
+    )
+    pair = next(each for each in found.slices if {str(clause) for clause in each.clauses} == {"a=x", "b=y"})
+    assert (pair.risk.n, pair.risk.wrong) == (planted.sum(), (planted & wrong).sum())
+    assert pair.risk == risk(planted, wrong)
+    assert pair.interval[0] > 1 and pair.p_holm < 0.05
+    assert not any("c=" in str(clause) for each in found.slices for clause in each.clauses)
+
+
+def test_errors_by_chance_are_no_slice(columns):
+    for seed in range(5):
+        assert found_slices(columns, np.random.default_rng(seed).random(1000) < 0.2).slices == ()
+
+
+def test_every_option_and_pair_of_different_columns_is_tried(columns):
+    assert found_slices(columns, np.arange(1000) % 7 == 0).tried == 9 + 3 * 9
+
+
+def test_true_and_said_class_together_are_no_slice():
+    truth, said = np.tile(["p", "q"], 200), np.repeat(["p", "q"], 200)
+    found = found_slices([facet("truth", truth.tolist()), facet("said", said.tolist())], truth != said)
+    assert found.tried == 4 and all(len(each.clauses) == 1 for each in found.slices)
+
+
+def test_without_errors_or_without_right_rows_nothing_is_found(columns):
+    assert (
+        found_slices(columns, np.zeros(1000, bool)).slices == ()
+        and found_slices(columns, np.ones(1000, bool)).tried == 0
+    )
+    assert found_slices([], np.arange(4) > 2).slices == ()

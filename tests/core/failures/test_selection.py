@@ -10,11 +10,23 @@ import pytest
 from answering import answering, texts
 
 from core.exceptions import InputError, RunDamaged
-from core.failures import chosen, rules
-from core.failures.chosen import Group, keep, recall
-from core.failures.selection import Selection, chosen_rows, fixes_outcome, in_words, parse, select
+from core.failures import rules, selection
+from core.failures.selection import (
+    ORDERS,
+    Group,
+    Selection,
+    chosen_rows,
+    fixes_outcome,
+    in_words,
+    keep,
+    ordered,
+    parse,
+    recall,
+    select,
+)
 from core.failures.table import read_table
 from core.failures.tags import Tagged
+from core.runs.store import RunStore
 
 
 @pytest.fixture
@@ -98,7 +110,7 @@ def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(s
 
 
 def test_sentences_of_no_table_come_back_with_what_they_say_and_are(store):
-    group = Group(chosen.keys_of(["not bad", "not bad"]), "fails", ("not bad", "not bad"), ("positive", "positive"))
+    group = Group(selection.keys_of(["not bad", "not bad"]), "fails", ("not bad", "not bad"), ("positive", "positive"))
     rule = keep(store, group)
     assert recall(store, rule.removeprefix("ids:")) == group and len(set(group.keys)) == 2
 
@@ -118,7 +130,7 @@ def test_what_is_not_kept_is_said(store, table):
 @pytest.mark.parametrize("harm", ["other", "cut", "uneven"])
 def test_a_file_that_was_changed_is_not_believed(store, harm):
     digest = keep(store, Group(("a", "b"))).removeprefix("ids:")
-    path = store.folder / chosen.FOLDER / f"{digest}.json"
+    path = store.folder / selection.FOLDER / f"{digest}.json"
     uneven = Group(("a", "b"), texts=("only one",))
     if harm == "uneven":
         path = path.with_stem(uneven.digest)
@@ -131,10 +143,10 @@ def test_a_file_that_was_changed_is_not_believed(store, harm):
 
 
 def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
-    monkeypatch.setattr(chosen, "MOST_KEPT", 3)
+    monkeypatch.setattr(selection, "MOST_KEPT", 3)
     kept = [keep(store, Group((name,))) for name in "abc"]
     for number, rule in enumerate(kept):
-        path = store.folder / chosen.FOLDER / f"{rule.removeprefix('ids:')}.json"
+        path = store.folder / selection.FOLDER / f"{rule.removeprefix('ids:')}.json"
         os.utime(path, (number, number))
     keep(store, Group(("a",)))  # used again
     keep(store, Group(("d",)))
@@ -167,3 +179,26 @@ def test_a_server_keeps_so_much_of_them(store, monkeypatch):
 )
 def test_a_selection_in_words(table, typed, said):
     assert in_words(rules.read(typed, table)) == said
+
+
+BY = {
+    "sure": ([("p_said", False)]),
+    "wrong": ([("wrong", False), ("p_said", False)]),
+    "margin": ([("margin", True)]),
+    "unsure": ([("p_said", True)]),
+    "file": ([("row", True)]),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_stand_as_pandas_sorts_them(tmp_path, order):
+    store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
+    chances = random.integers(1, 10, (60, 3)).astype(float)  # whole numbers: many are equal
+    answering(store, "one", chances / chances.sum(1, keepdims=True), texts(np.arange(60) % 3), classes=("a", "b", "c"))
+    table, places = read_table(store, "one"), random.permutation(60)[:40]
+    columns, ascending = zip(*BY[order], strict=True)
+    rows = table.frame.iloc[np.sort(places)].sort_values(list(columns), ascending=list(ascending), kind="stable")
+    assert ordered(table, places, order).tolist() == rows["row"].tolist()
+    assert ordered(table, places, "").tolist() == places.tolist()
+    with pytest.raises(InputError, match="no order x; there are sure, wrong, margin, unsure, file"):
+        ordered(table, places, "x")

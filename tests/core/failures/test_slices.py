@@ -7,11 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from sklearn.metrics import f1_score
 
+from core.api.comparison import compare
 from core.exceptions import InputError, RunDamaged
-from core.failures import chosen, slices
-from core.failures.chosen import Group, keep
-from core.failures.selection import Selection
+from core.failures import selection, slices
+from core.failures.selection import Group, Selection, keep
 from core.failures.slices import find_slice, remove_slice, rename_slice, save_slice
 from core.runs.store import RunStore
 
@@ -67,10 +68,10 @@ def test_its_sentences_outlive_what_is_kept_of_links(store):
     record, group = store.read("one"), Group(("a", "b"), "drawn on the map")
     rule = keep(store, group)
     save_slice(store, record, "drawn", Selection((rule,)))
-    for path in (store.folder / chosen.FOLDER).iterdir():
+    for path in (store.folder / selection.FOLDER).iterdir():
         path.unlink()
     assert find_slice(store, record, "drawn") == Selection((rule,))
-    assert chosen.recall(store, rule.removeprefix("ids:")) == group
+    assert selection.recall(store, rule.removeprefix("ids:")) == group
 
 
 def test_another_name_leaves_all_else_as_it_was(store):
@@ -111,3 +112,59 @@ def test_refusals_say_what_there_is(store, monkeypatch):
     file.write_text("{}")
     with pytest.raises(RunDamaged, match=file.name):
         slices.slices(store, record)
+
+
+pytestmark = pytest.mark.slow
+
+ROWS = 200
+LABELS = np.arange(ROWS) % 2
+RANDOM = np.random.default_rng(0)
+GOOD, POOR = RANDOM.random(ROWS) < 0.95, RANDOM.random(ROWS) < 0.6
+KIND = np.where(np.arange(ROWS) % 4 > 0, "long", "short")
+
+
+@pytest.fixture
+def both(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    for name, right, preset in (("good", GOOD, "differential"), ("poor", POOR, "vanilla")):
+        answering(store, name, right_where(right, LABELS), texts(LABELS, kind=KIND), preset=preset)
+    return store
+
+
+def save(both, **rules):
+    for name, rule in rules.items():
+        save_slice(both, both.read("good"), name, Selection(tuple(rule.split(";"))))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
+def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(both, metric):
+    save(both, long="kind=long", short="kind=short")
+    sliced, column = (compare("good", "poor", by=[by], metrics=[metric], store=both)["by"] for by in ("slice", "kind"))
+    assert [{**each, "column": "kind"} for each in sliced] == column and sliced[0]["column"] == "slice"
+    first = sliced[0]
+    assert first["difference"] == pytest.approx(first["first_value"] - first["second_value"])
+    if metric == "f1_macro":
+        here, said = KIND == "long", np.where(GOOD, LABELS, 1 - LABELS)
+        assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
+
+
+def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(both):
+    save(both, half="kind=long;truth=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="truth=none")
+    found = compare("good", "poor", by=["slice"], store=both)
+    assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
+    assert found["notes"] == [
+        "slice lost is left out: its rules select other sentences for each run",
+        "slice nobody is left out: there is no sentence of it",
+        "slice odd is left out: --where truth=none: no class 'none'; the classes are bad, good",
+        "TF-IDF is left out: the data of run 'good' have changed since it was trained.",
+    ]
+
+
+def test_refusals_say_what_to_do(both):
+    with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
+        compare("good", "poor", by=["slice"], store=both)
+    save(both, lost="wrong")
+    with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
+        compare("good", "poor", by=["slice"], store=both)
+    with pytest.raises(InputError, match="leave --data out"):
+        compare("good", "poor", data="x.csv", by=["slice"], store=both)

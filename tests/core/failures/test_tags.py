@@ -12,10 +12,9 @@ from answering import answering, right_where, texts
 
 from core.api.objects import train
 from core.exceptions import InputError
-from core.failures.beside import beside, models
 from core.failures.kept import kept
 from core.failures.table import keys, read_table
-from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
+from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged, beside, models
 from core.runs.record import EVALUATION, PREDICTIONS
 
 TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}

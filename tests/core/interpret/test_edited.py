@@ -14,8 +14,8 @@ from core.exceptions import InputError
 from core.interpret.explain import METHODS, explain
 from core.interpret.parts import parts
 from core.interpret.push import log_odds
-from core.interpret.received import received
 from core.interpret.sentence import inspect_text
+from core.interpret.trace_summary import received
 from core.models.linear import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run

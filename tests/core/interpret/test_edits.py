@@ -12,7 +12,7 @@ import pytest
 from core.exceptions import InputError
 from core.interpret.editable import LONGEST, NOTHING, Editable, editable
 from core.interpret.edits import UNCHANGED, Edits
-from core.interpret.learned import Learned, learned
+from core.interpret.trace_summary import Learned, learned
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
 from core.models.trace import Intervention

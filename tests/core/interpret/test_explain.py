@@ -17,7 +17,7 @@ from small_readers import lent
 from core.exceptions import InputError
 from core.interpret import reading
 from core.interpret.explain import METHODS, explain, methods
-from core.interpret.received import received
+from core.interpret.trace_summary import received
 from core.models.build import build
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS

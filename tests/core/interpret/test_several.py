@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from small_readers import TEXT, reader
 
 from core.exceptions import InputError
 from core.interpret.explain import explain
-from core.interpret.several import pushed
+from core.interpret.push import Most, largest, most
+from core.interpret.several import agreement, pushed
 
 TEXTS = [TEXT, "", "bad, bad zzz", "good"]
 
@@ -30,3 +32,51 @@ def test_words_outside_the_vocabulary_are_unknown():
 def test_a_class_that_there_is_not_is_refused():
     with pytest.raises(InputError, match="class 'fine'"):
         pushed(reader("vanilla"), ["good"], ["fine"])
+
+
+AGREED_TEXTS = [TEXT, "never bad", "good", "", "but very good", "very very bad , never good"]
+
+
+@pytest.mark.slow
+def test_it_is_what_each_text_says_for_itself():
+    own = reader("ndt-01-n3")
+    found = {each.method: each for each in agreement(own, AGREED_TEXTS)}
+    assert list(found) == ["attention", "collapse", "gradient", "integrated"]
+    counted = [text for text in AGREED_TEXTS if len(text.split()) > 1]
+    for method, agreed in found.items():
+        needed = [explain(own, text) for text in counted]
+        others = [explain(own, text, method) for text in counted]
+        rho = [each.agreement["deletion"] for each in others]
+        assert agreed.texts == 4 and agreed.ranked == sum(each is not None for each in rho) == 3
+        same = sum(largest(a.pushes) == largest(b.pushes) for a, b in zip(needed, others, strict=True))
+        assert agreed.same == same
+        assert agreed.chance == pytest.approx(np.mean([1 / len(each.words) for each in needed]))
+        assert agreed.rho == pytest.approx(np.mean([each for each in rho if each is not None]), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_few_texts_are_read_at_once_or_many(monkeypatch):
+    own = reader("sentiformer")
+    whole = agreement(own, AGREED_TEXTS)
+    monkeypatch.setattr("core.interpret.several.AT_ONCE", 3)
+    for one, other in zip(whole, agreement(own, AGREED_TEXTS), strict=True):
+        assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
+        assert one.rho == pytest.approx(other.rho, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_text_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 3)
+    found = {each.method: each.texts for each in agreement(reader("sentiformer", pooling="mean"), AGREED_TEXTS)}
+    assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}
+
+
+def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_is_no_choice():
+    assert largest(np.array([1.0, -3.0, 3.0 + 1e-9])) == 1
+    assert most(np.array([0.5, 0.5]), np.array([0.1, -0.2])) == Most(0, 1) and not Most(0, 1).same
+    assert most(np.array([1.0]), np.array([2.0])) is None
+
+
+def test_without_texts_of_two_words_there_is_nothing_to_say():
+    found = agreement(reader("vanilla"), ["good", ""])
+    assert all((each.texts, each.same, each.chance, each.rho, each.ranked) == (0, 0, None, None, 0) for each in found)

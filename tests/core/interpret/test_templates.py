@@ -7,9 +7,8 @@ import pytest
 
 from core.evaluation.predict import Predictions
 from core.exceptions import InputError
-from core.interpret.distance import reach
 from core.interpret.reader import Reader
-from core.interpret.templates import FILLER, LONGEST, MOST_PIECES, TEMPLATES, Step, steps
+from core.interpret.templates import FILLER, LONGEST, MOST_PIECES, TEMPLATES, Step, reach, steps
 from core.text.config import TextConfig
 from core.text.lexicon import Lexicon
 from core.text.lexicon_files import VADER

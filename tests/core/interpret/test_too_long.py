@@ -11,12 +11,11 @@ from toys import labelled, opinions, sentences, toy
 
 from core.evaluation.predict import Parts, predict_texts
 from core.interpret.belief import measure
-from core.interpret.distance import reach
 from core.interpret.explain import explain
 from core.interpret.flip import search
 from core.interpret.push import log_odds
 from core.interpret.several import pushed
-from core.interpret.templates import steps
+from core.interpret.templates import reach, steps
 from core.text.config import TextConfig
 from core.text.pair import joined
 from core.text.tokenizers import fit_tokenizer

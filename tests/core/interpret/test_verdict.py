@@ -9,9 +9,8 @@ import pytest
 from toys import labelled, opinions, sentences, toy
 
 from core.interpret.belief import Labelled, measure
-from core.interpret.believed import Number
 from core.interpret.trials import Trials
-from core.interpret.verdict import FEW, THRESHOLDS, asked, judge, outcome
+from core.interpret.verdict import FEW, THRESHOLDS, Number, asked, judge, outcome
 from core.runs.judged import Wanted, judged
 from core.runs.load import load_run
 from core.runs.store import RunStore

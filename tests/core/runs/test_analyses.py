@@ -13,7 +13,7 @@ from waiting import until
 
 from core.exceptions import InputError, NotAvailable
 from core.runs import analyses, errands, queue
-from core.runs.analyses import Analysis, home
+from core.runs.analyses import Analysis, Offer, home
 from core.runs.record import Process
 from core.runs.store import alive, this_process
 
@@ -25,6 +25,7 @@ class Counting(Analysis[dict[str, int]]):
     to: int
 
     name = "count"
+    offer = Offer("Count", "Counting", "It could not be counted", "Counts to a number.")
     shape = dict[str, int]
 
     @property

@@ -11,8 +11,8 @@ import pytest
 from core.interpret.editable import Editable
 from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
-from core.interpret.learned import Learned
 from core.interpret.parts import Part, Parts
+from core.interpret.trace_summary import Learned
 from dashboard.figures.ablation import Levers
 from dashboard.figures.ablation_levers import LEVERS, _draw, part_table
 from dashboard.figures.theme import LIGHT, Look

@@ -6,8 +6,7 @@ import pytest
 from finished import run
 
 from core.exceptions import NotAvailable
-from core.interpret.believed import POINTS, Belief, Curve, Measured, Number
-from core.interpret.verdict import MEANING
+from core.interpret.verdict import MEANING, POINTS, Belief, Curve, Measured, Number
 from dashboard.figures import belief
 from dashboard.figures.belief import ALONG, BELIEF, TESTS, Believed
 from dashboard.figures.source import Source

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.evaluation.intervals import wilson
+from core.failures.code_rates import draw, draws
 from core.failures.codes import Codes
-from core.failures.draws import draw, draws
 from dashboard.figures.codes import codes_marks, codes_shape, note
 
 KEYS = [f"k{n:02}" for n in range(20)]

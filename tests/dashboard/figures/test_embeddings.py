@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.evaluation.density import density
-from core.evaluation.projection import Projection, ProjectionConfig, Quality
+from core.evaluation.projection import Projection, ProjectionConfig, Quality, density
 from core.exceptions import RunDamaged
 from core.failures.found_groups import FoundGroup, FoundGroups
 from dashboard.figures import embeddings, map_colours

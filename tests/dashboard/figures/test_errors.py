@@ -9,7 +9,7 @@ from answering import answering, right_where, texts
 
 from core.cells import csv_text
 from core.failures.codes import Codes, data_of
-from core.failures.nearest import Neighbour
+from core.failures.neighbours import Neighbour
 from core.interpret.several import Pushed
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from core.interpret.explain import Completeness, Explanation, Methods, Word
-from core.interpret.rank_test import RankTest
+from core.interpret.push import RankTest
 from dashboard.figures.methods import METHODS, READ_NEEDED, Together, checks, most_line
 from dashboard.figures.theme import LIGHT, Look
 from dashboard.figures.words import SHOWN

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.interpret.explain import Explanation, Word
-from core.interpret.rank_test import RankTest
+from core.interpret.push import RankTest
 from dashboard.figures import words
 from dashboard.figures.pushed import Pushed
 from dashboard.figures.theme import DARK, LIGHT, Look, blend

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.cancelled import cancelled
 from core.interpret.sentence import SentenceView
+from core.interpret.trace_summary import cancelled
 
 
 def of(components, coefficients):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from core.failures import near
-from core.failures.near import conflicting, near_duplicates, sample
+from core.failures import training
+from core.failures.training import conflicting, near_duplicates, sample
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_conflicts_are_the_majority_of_ten_neighbours(monkeypatch):
     nearest = NearestNeighbors(n_neighbors=10).fit(known).kneighbors(asked, return_distance=False)
     expected = (known_labels[nearest] != labels[:, None]).mean(1) > 0.5
     np.testing.assert_array_equal(conflicting(asked, labels, known, known_labels), expected)
-    monkeypatch.setattr(near, "_BLOCK", 900)  # a few rows at a time
+    monkeypatch.setattr(training, "_BLOCK", 900)  # a few rows at a time
     np.testing.assert_array_equal(conflicting(asked, labels, known, known_labels), expected)
 
 
@@ -66,5 +66,5 @@ def test_of_several_labels_any_other_set_is_a_conflict_and_few_rows_are_enough()
 
 def test_of_many_training_rows_a_seeded_sample_is_looked_at():
     assert sample(50).tolist() == list(range(50))
-    many = sample(near.MOST + 1)
-    assert len(many) == near.MOST == len(np.unique(many)) and (sample(near.MOST + 1) == many).all()
+    many = sample(training.MOST + 1)
+    assert len(many) == training.MOST == len(np.unique(many)) and (sample(training.MOST + 1) == many).all()

@@ -1,4 +1,4 @@
-"""The metrics of some rows of a table: those of `core.metrics`, as they are of a whole split."""
+"""The metrics of some rows of a table, as they are of a whole split, and what slices come to for a run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from core.data.table import Task
 from core.evaluation.intervals import intervals, newcombe, per_class_intervals
 from core.evaluation.metrics import evaluate, per_class
 from core.evaluation.scores import HALF
-from core.failures.table import Table
+from core.exceptions import InputError, RunDamaged
+from core.failures.report import rate
+from core.failures.rules import Codes
+from core.failures.selection import in_words, keep, parse, select
+from core.failures.slices import Slice
+from core.failures.table import Table, read_table
+from core.failures.tags import Tagged
 from core.metrics import TUNED, named
+from core.runs.store import RunStore
 
 SHOWN: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
@@ -27,7 +34,7 @@ PARTS = ("precision", "recall", "f1")
 _OF = {"precision": "said", "recall": "true"}
 
 
-def names(table: Table) -> tuple[str, ...]:
+def metric_names(table: Table) -> tuple[str, ...]:
     """The metrics of a table, with `tuned.` before them where labels have thresholds of their own."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
@@ -51,7 +58,7 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
     thresholds = np.array([(record.tuned_thresholds or {}).get(name, HALF) for name in table.classes])
     asked = labels, chances, task, thresholds
     values = evaluate(*asked, ordered=record.ordered)
-    plain = {name: named(name).name for name in names(table)}
+    plain = {name: named(name).name for name in metric_names(table)}
     ends = intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
     return {
         "metrics": {name: values.get(each) for name, each in plain.items()},
@@ -123,3 +130,47 @@ def _listed(classes: Sequence[str]) -> str:
     if len(classes) > MOST_NAMED:
         return f"any of {len(classes)} classes"
     return " or ".join([", ".join(classes[:-1]), classes[-1]] if len(classes) > 1 else classes)
+
+
+_NUMBERS = ("n", "wrong", "rate", "interval", "share", "others", "difference", "difference_interval")
+_MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
+
+
+def slices_report(
+    store: RunStore, table: Table, kept: Sequence[Slice], codes: Codes | None = None
+) -> list[dict[str, Any]]:
+    """The rules and the numbers of each, see `core.api.slices`.
+
+    Args:
+        store: where the run lies.
+        table: of the run; another is read where a slice is of another split.
+        kept: the slices.
+        codes: what was said of the rows, where a slice is of codes; None: by everybody.
+    """
+    tagged = Tagged(store, table)
+    return [slice_report(store, table, tagged, each, codes) for each in kept]
+
+
+def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Codes | None) -> dict[str, Any]:
+    """One of them; `tagged` has the tags of the table."""
+    asked = parse(one.select)
+    about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
+    try:
+        if asked.split not in ("", table.split):
+            table = read_table(store, table.record.run, asked.split)
+            tagged = Tagged(store, table)
+        if one.group is not None:
+            keep(store, one.group)  # the slice has its sentences, the file of their selection may be gone
+        found = select(asked, table, tagged, store, codes)
+    except (InputError, RunDamaged) as error:
+        nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}
+        return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
+    said = in_words(found.clauses, found.group)
+    share = len(found.places) / len(table) if len(table) else 0.0
+    numbers = {
+        **rate(table.wrong[found.places]),
+        "share": share,
+        **against_others(table.wrong, found.places),
+        **measured(table, found.places),
+    }
+    return {**about, "where": list(map(str, found.clauses)), "said": said, **numbers, "problem": ""}

@@ -9,9 +9,8 @@ from scipy.stats import chisquare
 from statsmodels.stats.proportion import proportion_confint
 
 from core.exceptions import InputError
+from core.failures.code_rates import draw, drawn, draws, rates, samples
 from core.failures.codes import Codes
-from core.failures.draws import draw, drawn, draws, samples
-from core.failures.rates import rates
 
 KEYS = [f"{n:012x}" for n in range(200)]
 

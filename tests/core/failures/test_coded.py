@@ -8,8 +8,8 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
 from core.exceptions import InputError
+from core.failures.coded import agreement, cohen
 from core.failures.codes import Codes
-from core.failures.kappa import agreement, cohen
 
 
 @pytest.mark.parametrize("kinds", [2, 3, 6])

@@ -8,7 +8,7 @@ from sklearn import metrics as sk
 
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import evaluate, left_out, per_class
-from core.evaluation.multilabel import confusions, tuned_thresholds
+from core.evaluation.scores import confusions, tuned_thresholds
 from core.exceptions import InputError
 from core.metrics import metrics_of, thresholded
 
