@@ -29,7 +29,7 @@ _LEAST_ENCLOSED = 0.2
 """Least cells in single or curly quotes, for each row, for these to be the file's quoting."""
 _UNSTRICT = 0.1
 """Stray quotes a row that a reading is charged with where some quote is out of place."""
-_SEP = re.compile(r'\s*"?sep=(.)"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
+_SEP = re.compile(r'\s*"?sep=([^\r\n"\'])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ESCAPED = re.compile(r'\\(["\\])')
 _ENCLOSED = {'"': '"', "'": "'", "“": "”", "„": "“", "‘": "’", "«": "»"}
@@ -93,11 +93,14 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         file: Name for messages.
 
     Raises:
-        DataError: if the named delimiter does not occur, or the table is larger than allowed (`limits`).
+        DataError: if the named delimiter does not occur, is a line end or a quote, or the table is larger than allowed
+            (`limits`).
     """
     named = _SEP.match(text)
     text = (text[named.end() :] if named else text).rstrip("\x1a")
     wanted = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
+    if wanted in ("\r", "\n", '"', "'"):
+        raise DataError(f"{wanted!r} is no delimiter: line ends divide rows, and quotes enclose cells", file=file)
     ranked = [] if wanted else [named[1]] if named else _rank_delimiters(text)
     chosen = wanted or (ranked[0] if ranked else "")
     dialect, others = _find_quoting(text, chosen, quoting)

@@ -373,15 +373,11 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
-    def make_model() -> Model:
-        return build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
-
     check_size(folder / WEIGHTS, parameters(config, vocabulary=size, classes=classes))
-    with torch.device("meta"):  # for names and shapes alone
-        shell = make_model()
-    if lost := sorted(missing(shell, folder / WEIGHTS)):
+    # On the device "meta" it would take no memory, and torch would import its compiler for that: 3 s of each process.
+    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+    if lost := sorted(missing(model, folder / WEIGHTS)):
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
-    model = make_model()
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 

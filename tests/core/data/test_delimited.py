@@ -33,6 +33,13 @@ def test_a_wrong_delimiter_is_refused_and_the_likely_one_named():
         parse("\n".join("\t".join(row) for row in ROWS), ";")
 
 
+@pytest.mark.parametrize("sign", ["\n", "\r", '"', "'"])
+def test_a_line_end_or_a_quote_is_no_delimiter(sign):
+    with pytest.raises(DataError, match="is no delimiter: line ends divide rows, and quotes enclose cells"):
+        parse("a b\nc d\n", sign)
+    assert parse(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
+
+
 def test_quoted_fields_keep_line_breaks_delimiters_and_doubled_quotes():
     parsed = parse('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
     assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
