@@ -24,7 +24,7 @@ from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
 from core.data.findings import Finding, plural
-from core.data.json_table import decode_json
+from core.data.json_table import DECODER, decode_json
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -242,10 +242,17 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
         return cell
     if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
         return None
+    return _decode_cell(cell) or {}
+
+
+def _decode_cell(cell: str) -> Any:
+    """Decode the JSON of a cell; None: it is words without quotes, or brackets without end."""
     try:
-        return decode_json(cell, "")
-    except json.JSONDecodeError:
-        return {}
+        return DECODER.decode(cell)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    except ValueError as error:
+        raise DataError(f"is JSON that cannot be read: {error}") from None
 
 
 def _read_choices(found: dict[str, Any]) -> list[Any] | None:
@@ -270,12 +277,11 @@ def _unpack_list(cell: Any) -> list[Any]:
     text = str(cell).strip()
     if not text.startswith("["):
         return [text]
-    try:
-        return decode_json(text, "")
-    except json.JSONDecodeError:  # words without quotes
-        inside = text.removeprefix("[").removesuffix("]")
-        parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
-        return [part.strip().strip("'\"") for part in parts]
+    if (found := _decode_cell(text)) is not None:
+        return found
+    inside = text.removeprefix("[").removesuffix("]")
+    parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
+    return [part.strip().strip("'\"") for part in parts]
 
 
 def _unpack_part(part: Any) -> list[Any]:
