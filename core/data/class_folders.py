@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ import pandas as pd
 
 from core.data import limits
 from core.data.decisions import ReadingDecision
-from core.data.decode import decode_together
+from core.data.decode import decode_together, without_surrogates
 from core.data.findings import plural, shown
 from core.data.reading_decisions import describe_encodings
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
@@ -41,6 +40,17 @@ _PEEKED = 200
 def is_hidden(name: str) -> bool:
     """Return whether a file or folder is one of the operating system, such as `Thumbs.db`."""
     return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
+
+
+def class_named(name: str) -> str:
+    """Return the class that a folder or file is named after.
+
+    Raises:
+        DataError: the name is not in UTF-8.
+    """
+    if (plain := without_surrogates(name)) != name:
+        raise DataError(f"the name '{shown(plain)}' of a class is not in UTF-8; rename its folder or file")
+    return name
 
 
 class TextFolder(Protocol):
@@ -70,7 +80,7 @@ class DiskFolder:
     def folders(self) -> list[DiskFolder]:
         """Return the folders in it, by name, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
-            names = sorted(each.name for each in entries if not is_hidden(each.name) and os.path.isdir(each))
+            names = sorted(each.name for each in entries if not is_hidden(each.name) and _is_folder(each))
         return [DiskFolder(self.root, self.place / name) for name in names]
 
     def files(self) -> Iterator[str]:
@@ -78,9 +88,8 @@ class DiskFolder:
         with os.scandir(self.root / self.place) as entries:
             for number, each in enumerate(entries):
                 limits.check_shape(number, 2, file=str(self.root))
-                with contextlib.suppress(OSError):  # a link that leads to itself
-                    if not is_hidden(each.name) and each.is_file():
-                        yield each.name
+                if not is_hidden(each.name) and not _is_folder(each):
+                    yield each.name  # also a pipe, or a link to nowhere: `read` refuses it
 
     def read(self, name: str) -> bytes:
         """Return the content of a file in it."""
@@ -213,7 +222,7 @@ def _classes(folder: TextFolder) -> dict[str, TextFolder]:
     found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
     if len(found) > _MOST_CLASSES:
         raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
-    return {each.place.name: each for each in found}
+    return {class_named(each.place.name): each for each in found}
 
 
 def _texts(folder: TextFolder) -> bool:
@@ -221,6 +230,13 @@ def _texts(folder: TextFolder) -> bool:
     files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _natural(name: str) -> list[tuple[int, int | str]]:

@@ -109,6 +109,8 @@ class Layout:
 
 TAGGED = Layout("text", ("label",), "tags")
 """Of the sentences of a CoNLL file."""
+CLASS_TEXTS = Layout("text", ("label",))
+"""Of texts in folders or files of their classes."""
 
 
 def describe(frame: pd.DataFrame) -> list[Column]:

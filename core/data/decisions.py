@@ -51,10 +51,26 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
     for file, decisions in by_file.items():
         for each in decisions:
             files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
-    return tuple(
+    return offer_for_all(
         dataclasses.replace(next(iter(alike.values())), file=name_files([*alike], len(by_file)))
         for alike in files.values()
     )
+
+
+def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
+    """Offer no encoding for some files of a folder in which others, that are certain, could not be read."""
+    found = tuple(decisions)
+    certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
+    if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
+        return found
+    return tuple(each if each.what != "encoding" else _beside(each, certain) for each in found)
+
+
+def _beside(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
+    """Offer for files whose encoding is a guess what reads UTF-8 as it is, and nothing beside other encodings."""
+    offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
+    both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
+    return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
 
 
 def name_files(names: Sequence[str], of: int) -> str:

@@ -101,8 +101,10 @@ def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: s
     Raises:
         DataError: as `decode`.
     """
-    uncertain = [] if encoding else [data for data in files.values() if _decode_certain(data) is None]
-    guess = decode(b"\n".join(uncertain), file=folder) if uncertain else None
+    uncertain = {} if encoding else {name: data for name, data in files.items() if _decode_certain(data) is None}
+    for name, data in uncertain.items():
+        _refuse_binary(data[:1_000_000].replace(b"\0", b"").decode("latin-1"), name)
+    guess = decode(b"\n".join(uncertain.values()), file=folder) if uncertain else None
     return [decode(data, encoding, file=name, guess=guess) for name, data in files.items()]
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.data import class_folders, limits
 from core.data.archives import TABLES
-from core.data.class_folders import ClassTexts, DiskFolder
+from core.data.class_folders import ClassTexts, DiskFolder, class_named
 from core.data.decode import decode_together
 from core.data.delimited import parse, split_lines
 from core.data.labels import sorted_names
@@ -28,7 +28,7 @@ def split_files(folder: Path) -> dict[str, Path]:
     found = {}
     for split, stems in SPLIT_NAMES.items():
         paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES)
-        if path := next((path for path in paths if path.is_file()), None):
+        if path := next((path for path in paths if path.is_symlink() or path.is_file()), None):
             found[split] = path
     return {split: path for split, path in found.items() if split != WHOLE or len(found) == 1}
 
@@ -44,14 +44,14 @@ def read_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
     paths = [
         path
         for path in sorted(folder.iterdir())
-        if path.is_file() and not path.name.startswith(".") and path.stem.casefold() not in _IGNORED
+        if not path.is_dir() and not path.name.startswith(".") and path.stem.casefold() not in _IGNORED
     ]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
-    names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
+    names = {path: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in TABLES for path in paths)
     if not paths:
         raise DataError(f"there is no data file in this folder{class_folders.list_folders(folder)}", file=str(folder))
-    if len(names) < least or not plain:
+    if len(set(names.values())) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
@@ -59,9 +59,9 @@ def read_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
         )
     data = class_folders.read_together([(DiskFolder(folder), path.name) for path in paths], str(folder))
     decoded = dict(zip(data, decode_together(data, encoding, folder=str(folder)), strict=True))
-    parts = [_read_class(decoded[path.name].text, path, name) for name, path in names.items()]
+    parts = [_read_class(decoded[path.name].text, path, name) for path, name in names.items()]
     decisions, of_encoding = describe_encodings(decoded)
-    note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
+    note = "one class per file: " + ", ".join(f"{path.name} = {name}" for path, name in names.items())
     rows = pd.concat(parts, ignore_index=True)
     return ClassTexts({WHOLE: rows}, sorted_names(rows["label"]), (note, *of_encoding), decisions)
 

@@ -134,6 +134,8 @@ def decode_json(text: str, file: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> Row:
     """Make an object of its keys and values; Python's own reader silently keeps the last of two values of a key."""
     found = dict(pairs)
+    if strange := next((key for key in found if not isinstance(key, str)), None):
+        raise ValueError(f"the key {strange!r:.60} is no text")
     if len(found) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise ValueError(f"an object has the key '{_said(twice)}' twice, and one of the two values would be lost")
@@ -192,7 +194,7 @@ def _lines(text: str, reading: _Reading) -> list[Any] | None:
         try:
             rows.append(decode(line))
         except (ValueError, RecursionError) as error:
-            if not rows:
+            if not rows and isinstance(error, (json.JSONDecodeError, RecursionError)):
                 return None
             why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=number) from None
@@ -206,9 +208,15 @@ def _python_dictionary(line: str) -> Any:
     try:
         if len(line) > _LONGEST_LITERAL:
             raise ValueError
-        return ast.literal_eval(line.strip())
+        tree = ast.parse(line.strip(), mode="eval")
+        row = ast.literal_eval(tree)
+        objects = [each for each in ast.walk(tree) if isinstance(each, ast.Dict)]
+        keys = [[ast.literal_eval(key) for key in each.keys if key] for each in objects]
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         raise json.JSONDecodeError("neither JSON nor a Python dictionary", line[:80], 0) from None
+    for each in keys:
+        _object([(key, None) for key in each])
+    return row
 
 
 def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:

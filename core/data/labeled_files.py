@@ -14,8 +14,8 @@ from typing import Unpack
 import pandas as pd
 
 from core.data import conll
-from core.data.cells import as_words
-from core.data.columns import SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
+from core.data.cells import as_words, clean_label
+from core.data.columns import CLASS_TEXTS, SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
 from core.data.decisions import ReadingDecision, join_decisions
 from core.data.delimited import NAMES
 from core.data.files import RawTable, ReadingSettings, read_table, refusing
@@ -31,7 +31,7 @@ from core.data.labels import (
     sorted_names,
 )
 from core.data.reading_decisions import describe_columns, describe_rows
-from core.data.rows import clean_rows, examine_rows, refuse_findings, refuse_quoted
+from core.data.rows import clean_rows, examine_rows, find_alike, refuse_findings, refuse_quoted
 from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError, SentiscopeError
 
@@ -143,10 +143,16 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     names, files = read_label_names(folder), split_files(folder)
     if not files:
         texts = read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
-        return LabeledSplits(texts.splits, texts.classes, texts.notes, decisions=texts.decisions)
+        cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
+        notes = [*texts.notes, *(each.message for _, found in cleaned.values() for each in found)]
+        splits = {split: rows for split, (rows, _) in cleaned.items()}
+        classes = tuple(dict.fromkeys(filter(None, map(clean_label, texts.classes))))
+        notes += [each.message for each in find_alike(classes)]
+        return LabeledSplits(splits, classes, tuple(notes), decisions=texts.decisions)
     if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
-    splits, notes, decisions = dict[str, pd.DataFrame](), list[str](), dict[str, list[ReadingDecision]]()
+    decisions = dict[str, list[ReadingDecision]]()
+    splits, notes = dict[str, pd.DataFrame](), list[str]()
     layout, several = None, _are_several(names)
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file, table, label = files[split].name, read_table(files[split], **settings), settings.get("label", "")
@@ -175,6 +181,8 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         splits[split] = rows
         notes += [f"{file}: {finding.message}" for finding in found]
     assert layout is not None
+    labels = {name for rows in splits.values() for name in distinct_labels(rows["label"])}
+    notes += [each.message for each in find_alike(labels)]
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     named = name_classes(splits, known, str(folder), notes, layout.task, to_train=to_train)
     return dataclasses.replace(named, decisions=join_decisions(decisions))

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
 from core.data.findings import Finding, plural
-from core.data.json_table import DECODER
+from core.data.json_table import DECODER, decode_json
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -60,14 +60,14 @@ def find_form(
     if layout.form == "columns":
         return layout
     cells = _take_distinct(frame[layout.label].dropna())
-    for found in map(_as_object, cells):
-        if found is not None and _read_choices(found) is None:
-            seen = ", ".join(map(str, found))
-            message = f"the cells hold objects, not labels (their keys: {seen:.80})"
-            raise DataError(message, file=file, field=layout.label)
-    lists = _are_lists(cells)
-    if lists and not separator and not several and all(len(_unpack_list(cell)) == 1 for cell in cells):
-        return dataclasses.replace(layout, listed=True)
+    with _naming_cells(file, layout.label):
+        for found in map(_as_object, cells):
+            if found is not None and _read_choices(found) is None:
+                seen = ", ".join(map(str, found))
+                raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})")
+        lists = _are_lists(cells)
+        if lists and not separator and not several and all(len(_unpack_list(cell)) == 1 for cell in cells):
+            return dataclasses.replace(layout, listed=True)
     if separator == ONE_LABEL:
         return layout
     if lists:
@@ -96,7 +96,8 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple
     cells = frame[layout.label]
     if layout.form == "one" and not layout.listed:
         return _clean_words(as_words(cells))
-    parts = [None if _is_missing(cell) else _divide_cell(cell, layout) for cell in cells]
+    with _naming_cells(file, layout.label):
+        parts = [None if _is_missing(cell) else _divide_cell(cell, layout) for cell in cells]
     if layout.form != "one":
         words = [None if part is None else _distinct_words(part) for part in parts]
         return pd.Series(words, index=frame.index, dtype=object), []
@@ -105,6 +106,15 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple
         raise DataError(message, file=file, row=wrong, field=layout.label)
     firsts = [part[0] if part else None for part in parts]
     return _clean_words(as_words(pd.Series(firsts, index=frame.index, dtype=object)))
+
+
+@contextlib.contextmanager
+def _naming_cells(file: str, column: str) -> Iterator[None]:
+    """Add to the refusal of a cell the file and the column that it is in."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(str(error), file=file, field=column) from None
 
 
 def label_columns(layout: Layout) -> dict[str, str]:
@@ -132,9 +142,9 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
     if not path.is_file():
         return None
     try:
-        content = DECODER.decode(limits.read_bytes(path).decode("utf-8-sig"))
+        content = decode_json(limits.read_bytes(path).decode("utf-8-sig"), str(path))
         names = {str(value): str(name) for value, name in content["classes"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
     task = content.get("type", "single")
     if task not in ("single", "multi"):
@@ -232,10 +242,17 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
         return cell
     if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
         return None
+    return _decode_cell(cell) or {}
+
+
+def _decode_cell(cell: str) -> Any:
+    """Decode the JSON of a cell; None: it is words without quotes, or brackets without end."""
     try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        return {}
+        return DECODER.decode(cell)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    except ValueError as error:
+        raise DataError(f"is JSON that cannot be read: {error}") from None
 
 
 def _read_choices(found: dict[str, Any]) -> list[Any] | None:
@@ -260,12 +277,11 @@ def _unpack_list(cell: Any) -> list[Any]:
     text = str(cell).strip()
     if not text.startswith("["):
         return [text]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):  # words without quotes, or brackets without end
-        inside = text.removeprefix("[").removesuffix("]")
-        parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
-        return [part.strip().strip("'\"") for part in parts]
+    if (found := _decode_cell(text)) is not None:
+        return found
+    inside = text.removeprefix("[").removesuffix("]")
+    parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
+    return [part.strip().strip("'\"") for part in parts]
 
 
 def _unpack_part(part: Any) -> list[Any]:

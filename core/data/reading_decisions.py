@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
-from core.data.decisions import ReadingDecision, name_files
+from core.data.decisions import ReadingDecision, name_files, offer_for_all
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
 from core.data.findings import Finding, plural, shown
@@ -83,7 +83,7 @@ def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecis
         of = name_files([*group], len(strange))
         decisions += [dataclasses.replace(each, file=of) for each in decided]
         notes += [f"{of}: {each.message}" if of else each.message for each in found]
-    return tuple(decisions), tuple(notes)
+    return offer_for_all(decisions), tuple(notes)
 
 
 def describe_table(parsed: Parsed) -> tuple[list[ReadingDecision], list[Finding]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -264,8 +264,12 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
         found.append(Finding("small-class", "warning", len(few), message))
     if rows < SMALL:
         found.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
-    folded = {_fold(name) for name in counts.index}
-    if alike := len(counts) - len(folded):
-        message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
-        found.append(Finding("case", "warning", alike, message))
-    return found
+    return [*found, *find_alike(counts.index)]
+
+
+def find_alike(labels: Collection[str]) -> list[Finding]:
+    """Return how many of distinct labels a reader takes for another one."""
+    if not (alike := len(labels) - len(set(map(_fold, labels)))):
+        return []
+    message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
+    return [Finding("case", "warning", alike, message)]

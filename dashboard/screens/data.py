@@ -147,6 +147,7 @@ def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
     option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
     try:
         config = access.settings_of(option).data
+        config = dataclasses.replace(config, name=str(Path(config.name).expanduser().absolute()))
         data.dataset(config)
         state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
     except SentiscopeError as error:

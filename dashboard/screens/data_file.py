@@ -18,7 +18,7 @@ from core.data.config import ONE_LABEL, DataConfig
 from core.data.decisions import ReadingDecision
 from core.data.decode import ENCODINGS
 from core.data.delimited import QUOTINGS
-from core.data.findings import plural
+from core.data.findings import plural, shown
 from core.data.labeled_files import FileReport
 from core.data.table import Task
 from core.exceptions import SentiscopeError
@@ -29,6 +29,7 @@ from dashboard.screens.data_rows import label_table
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import notes, problem
 from dashboard.widgets.style import row_height
+from dashboard.widgets.tokens import literal
 
 FOUND = "as found"
 NO_PAIR = "none: single texts"
@@ -251,7 +252,12 @@ def _show_decision(
         where = f" in {decision.file}" if decision.file else ""
         caption(f"{what}{where}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
         for word, value in values.items():
-            st.button(f"Use {word}", key=f"use-{setting}-{word}-{place}", on_click=use, args=(setting, value, word))
+            st.button(
+                f"Use {literal(shown(word))}",
+                key=f"use-{setting}-{word}-{place}",
+                on_click=use,
+                args=(setting, value, word),
+            )
 
 
 def _of_columns(key: str, asked: DataConfig) -> str:

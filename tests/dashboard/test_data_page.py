@@ -230,28 +230,30 @@ def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(
 
 
 @pytest.mark.slow
-def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path):
+def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path, monkeypatch):
     folder = tmp_path / "отзывы"
     for split in ("train", "test"):
         lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
         write_split(folder, split, "\n".join(lines).encode("cp1251"))
-    opened(app, "data", data=str(folder))
+    monkeypatch.chdir(tmp_path)
+    opened(app, "data", data="отзывы")
     assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(app)
-    next(button for button in app.button if button.label == "Use koi8-r").click().run()
+    next(button for button in app.button if button.label == r"Use koi8\-r").click().run()
     assert not app.exception
     (choice,) = choices(access.library_folder())
-    assert choice.config.encoding == "koi8-r" and app.session_state[state.DATA] == choice.id
+    assert choice.config.encoding == "koi8-r" and choice.config.name == str(folder)
+    assert app.session_state[state.DATA] == choice.id
     assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
 
 
 @pytest.mark.slow
 def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp_path):
     for split, cities in (("train", "AB"), ("test", "CC")):
-        rows = ["text,label,city", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]
+        rows = ["text,label,![x](city)", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]
         write_split(tmp_path / "days", split, "\n".join(rows).encode())
     opened(app, "data", data=str(tmp_path / "days"))
     before = app.session_state[state.DATA]
-    next(button for button in app.button if button.label == "Use city").click().run()
+    next(button for button in app.button if button.label == r"Use \!\[x\]\(city\)").click().run()
     assert not app.exception and "Nothing was changed" in text_of(app)
     assert app.session_state[state.DATA] == before and not choices(access.library_folder())
 

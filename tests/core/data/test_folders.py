@@ -164,14 +164,61 @@ def test_each_line_of_a_class_file_is_a_text_whatever_ends_it(tmp_path):
     assert read_folder(tmp_path).splits["all"]["label"].value_counts().to_dict() == {"bad": 20, "good": 20}
 
 
-def test_links_in_circles_and_what_systems_put_into_folders_are_no_texts(tmp_path):
+def write_remarks(folder, **names):
+    """Write a file for each remark into the folder of its class, which may have other names."""
     for n, (text, label) in enumerate(remarks()):
-        (tmp_path / label).mkdir(exist_ok=True)
-        (tmp_path / label / f"{n}.txt").write_text(text)
-    (tmp_path / "good" / "loop.txt").symlink_to("loop.txt")
+        place = folder / names.get(label, label)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{n}.txt").write_text(text)
+
+
+def test_links_in_circles_and_what_systems_put_into_folders_are_no_texts(tmp_path):
+    write_remarks(tmp_path)
     (tmp_path / "good" / "Thumbs.db").write_bytes(b"\0")
     (tmp_path / "loop").symlink_to("loop")
     assert len(read_folder(tmp_path).splits["all"]) == 40
+
+
+def test_what_is_no_file_in_a_class_folder_is_refused_and_not_left_out(tmp_path):
+    write_remarks(tmp_path)
+    for target, reason in (("absent.txt", "no such file"), ("link.txt", "cannot be opened")):
+        (tmp_path / "good" / "link.txt").symlink_to(target)
+        with pytest.raises(DataError, match=f"link.txt: {reason}"):
+            read_folder(tmp_path)
+        (tmp_path / "good" / "link.txt").unlink()
+    (tmp_path / "good" / "90.txt").write_bytes(b"\x89PNG\1\2\3\4\xff" * 9)
+    (tmp_path / "good" / "91.txt").write_bytes("schön".encode("cp1252"))
+    with pytest.raises(DataError, match=r"^good/90.txt: this is not a text file"):
+        read_folder(tmp_path)
+
+
+def test_names_of_class_folders_are_labels_as_a_reader_sees_them(tmp_path):
+    write_remarks(tmp_path / "train", good="caf\u00e9")
+    write_remarks(tmp_path / "test", good="cafe\u0301")
+    found = read_folder(tmp_path)
+    assert found.classes == ("bad", "caf\u00e9")
+    assert found.splits["test"]["label"].value_counts().to_dict() == {"bad": 20, "caf\u00e9": 20}
+    write_remarks(tmp_path / "train", good="BAD")
+    assert "1 label differing from another only in case" in " ".join(read_folder(tmp_path).notes)
+    write_remarks(tmp_path / "train", good="b\udcff")
+    with pytest.raises(DataError, match="the name 'b\ufffd' of a class is not in UTF-8"):
+        read_folder(tmp_path)
+
+
+def test_several_files_of_one_class_are_all_read(tmp_path):
+    for name in ("bad.one", "bad.two", "good.one"):
+        (tmp_path / name).write_text("".join(f"{text}\n" for text, label in remarks() if name.startswith(label)))
+    assert read_folder(tmp_path).splits["all"]["label"].value_counts().to_dict() == {"bad": 40, "good": 20}
+
+
+def test_an_encoding_is_offered_that_leaves_the_files_in_utf_8_as_they_are(tmp_path):
+    lines = ["text,label", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
+    (tmp_path / "train.csv").write_text("\n".join(lines), encoding="cp1251")
+    (tmp_path / "test.csv").write_text("\n".join(lines), encoding="utf-8")
+    guess, certain = (each for each in read_folder(tmp_path).decisions if each.what == "encoding")
+    assert guess.chosen == "cp1251" and "utf-8+koi8-r" in guess.alternatives and not certain.alternatives
+    found = read_folder(tmp_path, encoding="utf-8+koi8-r")
+    assert found.splits["test"]["text"][0] == "скучный фильм номер 0" != found.splits["train"]["text"][0]
 
 
 def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):

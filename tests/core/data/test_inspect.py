@@ -270,6 +270,12 @@ def test_labels_json_beside_a_file_names_its_classes(tmp_path):
         (b'{"text": "a", "label": 1}\n{"text": ', "row 2: this line is not valid JSON"),
         (b'[{"text": "a", "label": "b", "text": "c"}]', "has the key 'text' twice"),
         (b'{"text": "a", "label": 1}\n{"label": 1, "label": 2}', "row 2: this line is not valid JSON: .*'label' twice"),
+        (b"{'text': 'a', 'label': 1, 'label': 2}\n{'text': 'a', 'label': 1}", "row 1: .*the key 'label' twice"),
+        (b"{'text': 'a', 'label': 1}\n{'text': 'a', 1: 2}", "row 2: .*the key 1 is no text"),
+        (
+            b'text,label\nfine,"[{""label"": ""x"", ""label"": ""y""}]"\ndull,"[""y""]"',
+            "field 'label': .*'label' twice",
+        ),
         (b"[]", "holds no rows"),
     ],
 )
@@ -277,7 +283,7 @@ def test_unusable_content_is_refused_with_a_reason(tmp_path, content, message):
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        inspect_file(path)
+        read_file(path)
 
 
 def test_missing_files_and_folders_are_refused(tmp_path):

@@ -65,9 +65,7 @@ def _scales(file):
         ),
     ],
 )
-def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_that_has_bytes(
-    store, run, monkeypatch, spoil, said
-):
+def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes(store, run, monkeypatch, spoil, said):
     claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.path(run) / WEIGHTS)
     build = load.build
 
