@@ -13,7 +13,6 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.mix import Mix, mixed
 from core.evaluation.predict import check_finite, device_of, evaluating, probabilities
-from core.interpret.trace_summary import cancelled
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -32,6 +31,23 @@ PADDING = "[PAD]"
 def padding_name(places: int) -> str:
     """The token that stands for all filled places of a text, last in its maps."""
     return f"{PADDING} × {places}"
+
+
+def cancelled(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """(H,): the share of the weight of a head's components that cancels in their sum, 0 to 1.
+
+    Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
+    over the tokens k; of the head the mean over the tokens q that weigh anything. At 0 nothing is taken away, at 1
+    nothing is left.
+
+    Args:
+        components: (N, H, L, L) maps of real tokens, readers in rows.
+        coefficients: (N, H, L), with their signs.
+    """
+    weights = (coefficients[..., None] * components).astype(np.float64)
+    whole, left = np.abs(weights).sum((0, -1)), np.abs(weights.sum(0)).sum(-1)  # (H, L)
+    share = np.where(whole > 0, 1 - left / np.where(whole > 0, whole, 1), 0)
+    return share.sum(-1).clip(0) / np.maximum((whole > 0).sum(-1), 1)
 
 
 @dataclass(frozen=True)
@@ -150,7 +166,7 @@ class SentenceView:
     def cancelled(self, layer: int) -> np.ndarray | None:
         """(H,): which share of a head's weight its components take from each other, over real tokens.
 
-        `core.interpret.trace_summary` has the formula. None where heads have one map, or the text is too long for maps.
+        `cancelled` has the formula. None where heads have one map, or the text is too long for maps.
         """
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
@@ -320,7 +336,7 @@ def inside(view: SentenceView) -> dict[str, Any]:
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
     the combined map lies on it, mean over all places that read. `cancelled` is the share of each head's weight that its
-    components take from each other (`core.interpret.trace_summary`).
+    components take from each other (`cancelled`).
     """
 
     def plain(values: np.ndarray | None) -> Any:

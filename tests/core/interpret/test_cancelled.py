@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.sentence import SentenceView
-from core.interpret.trace_summary import cancelled
+from core.interpret.sentence import SentenceView, cancelled
 
 
 def of(components, coefficients):
