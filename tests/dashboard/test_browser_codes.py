@@ -50,7 +50,8 @@ def test_a_session_with_keys_alone(browser, server, codes):
         page.keyboard.press("j")
         expect(page.locator(PLACE)).to_have_text(f"{row + 2} of {wrong}")
         waits.append(time.perf_counter() - begun)
-    until(page, lambda: len(codes.coded("ann 123 jku").given) == ROWS)
+        # Not faster than codes are written: on a busy machine one of 25 was once lost to a run of the page.
+        until(page, lambda row=row: len(codes.coded("ann 123 jku").given) == row + 1)
     given = codes.coded("ann 123 jku").given
     assert sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
     print(f"key to next sentence: median {statistics.median(waits):.3f} s, most {max(waits):.3f} s")
