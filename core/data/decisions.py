@@ -58,16 +58,16 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
-    """Offer no encoding for some files of a folder in which others, that are certain, could not be read."""
+    """Remove the encodings that would misread those files of a folder whose encoding is certain."""
     found = tuple(decisions)
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
         return found
-    return tuple(each if each.what != "encoding" else _beside(each, certain) for each in found)
+    return tuple(each if each.what != "encoding" else _keep_certain_readable(each, certain) for each in found)
 
 
-def _beside(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Offer for files whose encoding is a guess what reads UTF-8 as it is, and nothing beside other encodings."""
+def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
+    """Offer `utf-8+X` instead of X where the certain files are in UTF-8, and no encoding where they are in another."""
     offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
     both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
     return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))

@@ -246,7 +246,11 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
 
 
 def _decode_cell(cell: str) -> Any:
-    """Decode the JSON of a cell; None: it is words without quotes, or brackets without end."""
+    """Decode the JSON of a cell; None: it is no JSON, or nested too deeply.
+
+    Raises:
+        DataError: an object has a key twice, or a number has thousands of digits.
+    """
     try:
         return DECODER.decode(cell)
     except (json.JSONDecodeError, RecursionError):

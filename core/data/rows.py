@@ -268,7 +268,7 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
-    """Return how many of distinct labels a reader takes for another one."""
+    """Return a finding if some of these distinct labels look the same to a reader."""
     if not (alike := len(labels) - len(set(map(_fold, labels)))):
         return []
     message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
