@@ -1,1 +1,13 @@
 """Labelled tables: sources, inspection, splits, data cards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.lazy import open_door
+
+if TYPE_CHECKING:
+    from core.data import apart, card, check, columns, conll, decode, held, kept_examples, labeled_files, limits
+    from core.data import lineage, load, parquet, splits, table_head, write
+
+__getattr__ = open_door(__name__)
