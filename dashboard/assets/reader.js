@@ -31,6 +31,7 @@ const OPENING = 3000; // milliseconds that Sentence may take to open, in which n
 const LONGEST = 4000; // characters of a note
 const PAUSE = 1500; // milliseconds in which nothing is written after which a note is told, lest it be lost with the tab
 const AGAIN = 5000; // milliseconds until what the page has not written down is told again
+const BUSY = 4; // times that a page at work is left to it: some say so for ever
 const GAP = KEEP; // milliseconds in which the component may be made anew; moves that are asked for meanwhile are for the new one
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: whoever gives no name is the same one after a reload
 const shelf = { // a browser may keep nothing
@@ -52,12 +53,13 @@ const changed = ({ codes, note }, said) => {
 };
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
-// While there is no reader, moves wait for the next one; a code must not, for it would be given to whatever is read then.
+// While there is no reader, keys wait for the next one. Codes among them wait for one that is at the same row: another
+// would give them to whatever it is at.
 const pressed = (event) => ({ key: event.key, repeat: event.repeat, inside: event.composedPath()[0] });
 const rests = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.composedPath()[0].matches?.(FIELDS);
 const wait = (event) => {
   if (performance.now() - memory.gone > GAP) document.removeEventListener("keydown", wait);
-  else if (!rests(event) && "jk".includes(event.key)) memory.keys.push(pressed(event));
+  else if (!rests(event) && /^[jk1-9]$/.test(event.key)) memory.keys.push(pressed(event));
 };
 const idle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
 
@@ -242,9 +244,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   if (anew && kept.said.size) sayAll();
   // What cannot be stored, and what was lost on the way; a page that is at work is left to it.
   clearInterval(kept.trying);
+  let busy = 0;
   kept.trying = setInterval(() => {
     if (!root.isConnected) clearInterval(kept.trying);
-    else if (!idle()) return;
+    else if (!idle() && ++busy < BUSY) return;
     else if (kept.again) setStateValue("again", performance.now()); // the page still has it, and there may be no codes to tell it by
     else if (coding && (kept.undoing ?? 0) > kept.handled) takeBack();
     else if (coding && kept.said.size) sayAll();
@@ -382,7 +385,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const left = () => {
     document.removeEventListener("keydown", heard);
     if (root.heard !== heard || memory.root !== root) return; // drawn anew
-    Object.assign(memory, { gone: performance.now(), left: data.stamp, keys: [], root: undefined });
+    Object.assign(memory, { gone: performance.now(), left: data.stamp, row: kept.at, keys: [], root: undefined });
     document.addEventListener("keydown", wait);
   };
   if (coding && kept.later?.length && kept.undoing <= coding.handled) kept.later.splice(0).forEach(act);
@@ -405,8 +408,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   document.removeEventListener("keydown", wait);
   root.heard = heard;
   const missed = memory.left === data.stamp && performance.now() - memory.gone < GAP ? memory.keys : []; // of these sentences
+  const same = memory.row === rows[place].key;
   Object.assign(memory, { root, keys: [] });
   document.addEventListener("keydown", heard);
-  missed.forEach(answered);
+  missed.filter(({ key }) => same || "jk".includes(key)).forEach(answered);
   return left;
 }

@@ -5,13 +5,19 @@ from __future__ import annotations
 import statistics
 import time
 
+import numpy as np
 import pytest
+from answering import answering, right_where, texts
 from browsing import ROOT, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
-from core.failures.codes import Codes
+from core.failures.codes import Codes, data_of
 from core.failures.table import read_table
 from core.runs.store import RunStore
+from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.drawing import as_draw
+from dashboard.figures.errors import ERRORS, Coding, Reading
+from dashboard.figures.theme import Look
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ROWS = 25
@@ -25,6 +31,11 @@ def codes(library) -> Codes:
     for name in ("irony", "label"):
         found.add(name)
     return found
+
+
+@pytest.fixture
+def store(tmp_path) -> RunStore:
+    return RunStore(tmp_path / "runs")
 
 
 def test_a_session_with_keys_alone(browser, server, codes):
@@ -114,6 +125,43 @@ def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str,
     """Codes and notes of all rows that have any."""
     found = codes.coded()
     return [*found.given.values()], [*found.notes.values()]
+
+
+MOUNT = """at => {
+  const host = document.createElement("div");
+  host.innerHTML = '<div class="reader"></div>';
+  document.body.replaceChildren(host);
+  const send = (name, value) => { if (name === "coded") window.coded = Object.values(value.rows).map(({codes}) => Object.keys(codes).join()); };
+  window.left = draw({ data: { ...window.given, at }, parentElement: host, setStateValue: send, setTriggerValue: () => {} });
+}"""
+"""Draw the reader anew at a row, as a page does that puts a new component in the place of the old one."""
+GONE = "() => { document.body.replaceChildren(); left(); }"
+
+
+@pytest.mark.parametrize(("at", "given"), [(0, ["irony", "label", "irony", "label"]), (4, ["irony"])])
+def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, given):
+    labels = np.arange(6) % 2
+    answering(store, "one", right_where(np.zeros(6, bool), labels), texts(labels))
+    codes = Codes(store.folder, data_of(store.read("one")))
+    for name in ("irony", "label"):
+        codes.add(name)
+    shown = analyse(make_known(store, store.read("one"), "test"), "wrong", store)
+    reader = ERRORS.draw(Reading(shown, coding=Coding(codes.coded("ann"), "ann", session="one")), Look())
+    page, complaints = visit(browser, "data:")
+    page.set_content("<body></body>")
+    page.add_script_tag(content=as_draw(reader.script))
+    page.evaluate("given => { window.given = given; }", reader.data)
+    keys = [row["key"] for row in reader.data["rows"]]
+    page.evaluate(MOUNT, keys[0])
+    for key in "1j":
+        page.keyboard.press(key)
+    page.evaluate(GONE)
+    for key in "2j1j2":
+        page.keyboard.press(key)
+    page.evaluate(MOUNT, keys[at] if at else keys[0])
+    assert page.evaluate("window.coded") == given
+    expect(page.locator(PLACE)).to_have_text(f"{at + 2 if at else 4} of 6")
+    assert complaints == []
 
 
 def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, server, codes):
