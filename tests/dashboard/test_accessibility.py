@@ -52,17 +52,15 @@ def walked(page) -> Iterator[str]:
 
 
 def faults(page, complaints) -> list[str]:
-    """What is wrong with the open page, light and wide, then dark and narrow; the next is opened in light again."""
-    found = []
-    for theme, width in (("light", 1440), ("dark", 1024)):
+    """What is wrong with the open page, light and wide, then dark and narrow; of the next one the other way round."""
+    found, looks = [], [("light", 1440), ("dark", 1024)]
+    for theme, width in looks if page.viewport_size["width"] == 1440 else reversed(looks):
         page.set_viewport_size({"width": width, "height": 900})
         switch_theme(page, theme)
         raised = page.get_by_test_id("stException").all_inner_texts()
         found += [f"{theme}: {each}" for each in (*violations(page), *complaints, *raised)]
         found += [f"wider than {width}"] * is_too_wide(page)
         complaints.clear()
-    page.set_viewport_size({"width": 1440, "height": 900})
-    switch_theme(page, "light")
     return found
 
 
