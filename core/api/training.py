@@ -20,9 +20,8 @@ from core.runs.configuration import configured
 from core.runs.memory import cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
-from core.runs.start import START
+from core.runs.start import START, teacher_of
 from core.runs.store import RunStore
-from core.runs.teacher import teacher_of
 
 Start = Annotated[AnyRun, Typed(name="--from", metavar="RUN", kind=str)]
 Name = Annotated[str, Typed("Name of the run; default: data, model, seed and time.")]

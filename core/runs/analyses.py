@@ -1,8 +1,7 @@
-"""An analysis that takes long is one class: what it depends on, what computes it, and what its button says.
+"""Analyses that take long: one class says what a result depends on, what computes it, and what its button says.
 
-Its queue, its files, how far it is, how it is cancelled, and the button of the page follow. A new one is a subclass of
-`Analysis` with `of`, which names the file after all that the result depends on, `words`, `find` and an `Offer`;
-`core.failures.shift` has a short one.
+Queue, files, progress, cancel and the button of the page follow. A new one is a subclass of `Analysis` with `of`, which
+names the file after all that the result depends on, `words`, `find` and an `Offer`; `core.failures.shift` is one.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
+
+import msgspec
 
 from core import stored
 from core.atomic import write_text
@@ -32,7 +33,6 @@ class Offer:
 
     button: str
     title: str
-    """What is done while it runs."""
     failed: str
     takes: str
     """What is done, and how long that takes."""
@@ -40,12 +40,11 @@ class Offer:
 
 @dataclass(frozen=True)
 class Analysis(Files, ABC, Generic[Found]):
-    """Something that takes long, is found once and kept under all that it depends on."""
+    """A result that takes long, is computed once and kept under all that it depends on."""
 
     store: RunStore = field(repr=False, compare=False)
 
     name: ClassVar[str]
-    """In the queue."""
 
     @property
     @abstractmethod
@@ -69,15 +68,15 @@ class Analysis(Files, ABC, Generic[Found]):
     def read(self) -> Found | None:
         """Return what was found; None: nobody has looked, or the file cannot be read."""
         try:
-            found: Found = stored.read_tree(self.path("json"))
-            stored.check(found, self.shape, file=self.path("json"))
+            found: Found = stored.read(self.path("json"), self.shape)
         except (FileNotFoundError, RunDamaged):
             return None
         return found
 
     def write(self, found: Found, seconds: float) -> None:
         """Keep what was found in so many seconds."""
-        write_text(self.path("json"), json.dumps(found, ensure_ascii=False, allow_nan=False))
+        tree = json.dumps(found, ensure_ascii=False, allow_nan=False, default=msgspec.to_builtins)
+        write_text(self.path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
         """Find it in this process, tell others how far it is, and keep it."""
@@ -96,22 +95,14 @@ class Analysis(Files, ABC, Generic[Found]):
         return (self.compute(on_progress), False) if found is None else (found, True)
 
     def start(self) -> None:
-        """Find it in a process of its own, which waits for its turn.
-
-        Raises:
-            InputError: as many wait as this server allows.
-        """
+        """Find it in a process of its own, which waits for its turn; InputError: as many wait as this server allows."""
         errands.start(self.store, self, errands.sentiscope(*self.words), self.name)
 
 
 def home(run: Path, kind: str, stem: str, cached: str = "") -> Path:
-    """Return the folder of a result: in its run or, since starters are never changed, in the cache.
+    """Return the folder of a result of this `stem`: in its run, or in the cache since starters are never changed.
 
-    Args:
-        run: Directory of the run.
-        kind: Name of the folder in it.
-        stem: Name of the file; what a starter came with is read there.
-        cached: Name of the folder in the cache, where it is another.
+    What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.
     """
     if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
         return cache_folder() / (cached or kind)

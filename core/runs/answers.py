@@ -1,4 +1,4 @@
-"""What runs say of labelled rows, as metrics read it: from the predictions on disk, or asked of the models anew."""
+"""What runs predict for labelled rows, as metrics read it: from the predictions on disk, or asked of the models now."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core import runs
 from core.data.table import targets
 from core.evaluation.scores import HALF, Scores, scored
 from core.evaluation.significance import Both
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from core.runs.judged import Judged, Wanted
 
 OURS = ("row", "text", "label", "predicted")
-"""Columns of predictions that are not the data's own; besides those of labels and probabilities."""
+"""Columns of predictions that are not the data's own, besides those of labels and probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,14 @@ class Answers:
         return len(self.texts)
 
     def scores(self, metric: str) -> Scores:
-        """As the metric of this name reads them: with several labels at 0.5, or tuned at their own thresholds."""
+        """Return what a metric reads; several labels are cut at 0.5, or at their own thresholds for a tuned metric."""
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
         limits = [chosen.get(name, HALF) for name in self.record.classes]
         return scored(self.labels, self.probabilities, self.record.task, np.array(limits), ordered=self.record.ordered)
 
 
 def both(first: Scores, second: Scores, metric: str) -> Both:
-    """Two runs on the same rows, as a test of this metric reads them."""
+    """Pair two runs on the same rows as a test of this metric reads them."""
     if named(metric).whole_rows:
         return Both(first, second, first.correct != second.correct)
     if named(metric).reads in ("probabilities", "ranking"):
@@ -66,21 +67,13 @@ def both(first: Scores, second: Scores, metric: str) -> Both:
 
 
 def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
-    """What a run said of a split of its own data when it was evaluated.
-
-    Raises:
-        RunDamaged: the predictions cannot be read, or are not of the classes of the run.
-    """
+    """Read what a run said of a split of its own data; RunDamaged: that cannot be read, or has other classes."""
     path = store.path(record.run) / EVALUATION / split / PREDICTIONS
     return answers_of(read_predictions(path), record)
 
 
 def answers_of(frame: pd.DataFrame, record: RunRecord) -> Answers:
-    """The table that `core.runs.results.prediction_table` made.
-
-    Raises:
-        RunDamaged: it is not of the classes of the run.
-    """
+    """Read a table of `core.runs.results.prediction_table`; RunDamaged: it has not the classes of the run."""
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         labels = _labels(frame, record)
@@ -99,17 +92,13 @@ def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
 
 
 def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Judged]:
-    """What a run says of other rows, asked now; and how these were judged.
+    """Ask a run about other rows now; return its answers and how the rows were labelled.
 
-    Raises:
-        InputError: no such data, or labels that are no class of the run.
+    Raises InputError where there are no such data, or their labels are no classes of the run.
     """
-    from core.runs.judged import judged, predictions_of  # the models
-    from core.runs.load import load_run
-
-    loaded = load_run(store, record.run)
-    given = judged(loaded.record, wanted)
-    found = predictions_of(loaded, given)
+    loaded = runs.load.load_run(store, record.run)
+    given = runs.judged.judged(loaded.record, wanted)
+    found = runs.judged.predictions_of(loaded, given)
     labels = targets(given.rows, len(record.classes), record.task)
     columns = given.rows.drop(columns=["text", "label"])
     texts, limits = given.rows["text"].tolist(), record.tuned_thresholds
@@ -117,21 +106,13 @@ def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Ju
 
 
 def aligned(several: Sequence[Answers]) -> list[Answers]:
-    """The same rows in the same order and the classes in one, as the first has them.
-
-    Raises:
-        InputError: two runs do not have the same classes, or not the same labelled rows; the message says which.
-    """
+    """Bring runs to the rows and classes of the first; InputError says which two do not have the same."""
     first, *others = several
     return [first, *(_like(first, other) for other in others)]
 
 
 def together(several: Iterable[Answers]) -> Answers:
-    """What seeds of one model say of the same rows together: the mean of their probabilities; of several labels at 0.5.
-
-    Raises:
-        InputError: as `aligned`.
-    """
+    """Average the probabilities of seeds of one model on the same rows; raises as `aligned`."""
     same = aligned(list(several))
     mean = np.mean([each.probabilities for each in same], 0)
     return dataclasses.replace(same[0], probabilities=mean, thresholds=None)
@@ -175,7 +156,6 @@ def _rows_like(first: Answers, other: Answers) -> Answers:
 
 
 def _explain_rows(first: RunRecord, other: RunRecord) -> str:
-    """Say which rule of ours gave two runs other rows of the same data; empty if it is none."""
     ours, theirs = first.config.data, other.config.data
     if ours.name != theirs.name:
         return ""
@@ -193,7 +173,7 @@ def _explain_rows(first: RunRecord, other: RunRecord) -> str:
 
 
 def taken(answers: Answers, rows: np.ndarray) -> Answers:
-    """Only some rows, by place."""
+    """Select rows by place."""
     return dataclasses.replace(
         answers,
         texts=[answers.texts[row] for row in rows],
@@ -204,7 +184,6 @@ def taken(answers: Answers, rows: np.ndarray) -> Answers:
 
 
 def _keys(answers: Answers) -> list[tuple[str, bytes]]:
-    """What makes a row the same in two runs: its text and its label."""
     return [(text, label.tobytes()) for text, label in zip(answers.texts, answers.labels, strict=True)]
 
 

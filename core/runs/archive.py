@@ -1,7 +1,7 @@
 """Export and import of runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
 
 Only files that a run is known to have travel; never a checkpoint, which is resumed where it was made. What comes in is
-read with distrust: it is unpacked aside, measured while it is read, checked through the store, and moved in whole.
+read with distrust: unpacked aside, measured while it is read, checked through the store, and moved in whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from core import quotas
+from core import data, quotas, runs
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
@@ -53,7 +53,6 @@ from core.training.history import read_history
 LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
 FILES = 500
-"""Entries that an archive may have."""
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
@@ -71,12 +70,10 @@ _BROKEN = (
 
 
 def export_run(store: RunStore, run: str) -> bytes:
-    """A run as a zip file; the same run gives the same bytes.
+    """Pack a run as a zip file; the same run gives the same bytes.
 
-    Raises:
-        RunNotFound: no such run.
-        RunDamaged: its record cannot be read, so nobody could take it in.
-        InputError: it is still being trained.
+    Raises InputError while it is trained, and RunDamaged if a file of it cannot be read, so that nobody could take it
+    in.
     """
     record, folder = store.read(run), store.path(run)
     if record.status in ("queued", "running"):
@@ -95,11 +92,7 @@ def export_run(store: RunStore, run: str) -> bytes:
 
 
 def export_file(store: RunStore, run: str, file: Path) -> None:
-    """`export_run` into a file, whole or not at all.
-
-    Raises:
-        InputError: the file's folder does not exist.
-    """
+    """Write `export_run` into a file, whole or not at all; InputError: its folder does not exist."""
     content = export_run(store, run)
     if not file.expanduser().absolute().parent.is_dir():
         raise InputError(f"{file}: its folder does not exist")
@@ -107,14 +100,10 @@ def export_file(store: RunStore, run: str, file: Path) -> None:
 
 
 def import_run(store: RunStore, source: Path) -> str:
-    """Take in a run directory or a zip file.
+    """Take in a run directory or a zip file; return the run's name here, with a number behind one that is taken.
 
-    Returns:
-        The name that the run has here; one that is taken gets a number behind it. A starter that comes back is a run
-        like any other.
-
-    Raises:
-        InputError: it is no run, or one that is not to be trusted; the message says why. Nothing was written.
+    A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
+    be trusted.
     """
     source = resolve(str(source), HERE, folders=True)
     if source.is_dir():
@@ -129,7 +118,7 @@ def import_run(store: RunStore, source: Path) -> str:
 
 
 def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
-    """Take in a zip file that somebody hands over; see `import_run`. `name` is the file's."""
+    """Take in a zip file of this name that somebody hands over; see `import_run`."""
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = _entries(archive, name)
@@ -141,14 +130,14 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
 
 
 def _travelling(name: str, path: Path) -> bytes:
-    """A file as it travels: where a backbone lay here is nobody's business elsewhere."""
+    """Read a file without the place where a backbone lay here."""
     if name == BACKBONE:
         return Borrowed.read(path.parent).plain().to_json().encode()
     return regular_bytes(path, LIMIT)
 
 
 def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """What may travel of a run directory, by its name inside it, in a fixed order."""
+    """Yield what may travel of a run directory, by its name inside it, in a fixed order."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).as_posix()
         if _is_known(inside) and path.is_file():
@@ -159,11 +148,9 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
     """Find lineage files of a starter that lie in the folder of another starter."""
-    from core.runs.lineage import find_files
-
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
         with contextlib.suppress(NotAvailable):
-            for path in find_files(folder, dataclasses.replace(record, lineage=lacking)):
+            for path in runs.lineage.find_files(folder, dataclasses.replace(record, lineage=lacking)):
                 yield f"{LINEAGE}/{path.name}", path
 
 
@@ -172,7 +159,7 @@ def _is_known(inside: str) -> bool:
 
 
 def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
-    """The files of an archive by path, none of which leads out of it."""
+    """Return the files of an archive by path; refuse it if one leads out."""
     infos = archive.infolist()
     if len(infos) > FILES:
         raise InputError(f"{name}: has {len(infos)} entries; a run has fewer than {FILES}")
@@ -202,11 +189,7 @@ def _too_large() -> str:
 
 
 def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
-    """The folder that holds the record, empty where it lies at the top.
-
-    Raises:
-        InputError: there is no record, or there are several.
-    """
+    """Return the folder that holds the one record, empty where it lies at the top."""
     records = [path for path in entries if path.name == RECORD and len(path.parts) <= 2]
     if len(records) != 1:
         found = "no run.json in it" if not records else f"{len(records)} runs in it"
@@ -244,7 +227,7 @@ def _copy_folder(source: Path, landing: Path) -> None:
 
 @contextlib.contextmanager
 def _landing(store: RunStore, name: str) -> Iterator[Path]:
-    """A hidden directory of the same file system, gone afterwards whatever happens."""
+    """Yield a hidden directory of the same file system, gone afterwards whatever happens."""
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
     landing = hidden / (slug(slug(name).removeprefix(STARTER)) or "imported")
     with storage_errors(store.folder):
@@ -256,33 +239,30 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
 
 
 def pathless(config: RunConfig) -> RunConfig:
-    """The settings without any path: what an archive names on this machine is none of its business.
+    """Return settings without any path: what an archive names on this machine is none of its business.
 
-    Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own. A run that
-    taught is another one than a run of its name here.
+    Names of data sets and of the lexicon that comes along are no paths. A run that taught is another one than a run of
+    its name here.
     """
-    data, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
-    if not named(data):
-        config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
+    name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
+    rows: dict[str, str] = {} if named(name) else {"name": _elsewhere(name)}
     if examples := config.data.examples:
-        config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
+        rows["examples"] = _elsewhere(examples)
     if lineage := config.data.learned():
-        names = listed(_elsewhere(path) for path in lineage)
-        config = dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=names))
+        rows["lineage"] = listed(_elsewhere(path) for path in lineage)
+    text, model, training = config.text, config.model, config.training
     if set(lexicons) - {VADER}:
         told = [each if each == VADER else _elsewhere(each) for each in lexicons]
         again = [f" ({told[:place].count(name) + 1})" * (name in told[:place]) for place, name in enumerate(told)]
-        named_here = ",".join(map("".join, zip(told, again, strict=True)))
-        config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=named_here))
-    if backbone := config.model.backbone:
-        config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=plain(backbone)))
+        text = dataclasses.replace(text, lexicon=",".join(map("".join, zip(told, again, strict=True))))
+    if model.backbone:
+        model = dataclasses.replace(model, backbone=plain(model.backbone))
     if teacher not in ("", TFIDF):
-        config = dataclasses.replace(config, training=dataclasses.replace(config.training, teacher=_elsewhere(teacher)))
-    return config
+        training = dataclasses.replace(training, teacher=_elsewhere(teacher))
+    return RunConfig(dataclasses.replace(config.data, **rows), text, model, training)
 
 
 def _elsewhere(name: str) -> str:
-    """Only what the file was called: where it lay concerns nobody here."""
     return ELSEWHERE + (re.split(r"[/\\]", name.removeprefix(ELSEWHERE).rstrip("/\\"))[-1] or "a folder")
 
 
@@ -320,7 +300,7 @@ def _settle(store: RunStore, landing: Path) -> str:
 
 
 def _results(record: RunRecord) -> Results:
-    """What is known of a run, its backbone without where it lay."""
+    """Drop where the backbone lay from the results."""
     owed = record.results.get("backbone")
     if owed is None:
         return record.results
@@ -328,33 +308,23 @@ def _results(record: RunRecord) -> Results:
 
 
 def _check_lineage(landing: Path) -> None:
-    """Refuse files of digests that do not hold what their name says.
-
-    Raises:
-        InputError: names the file.
-    """
-    from core.data.lineage import read_lineage
-
+    """Refuse files of digests that do not hold what their name says."""
     for path in sorted(landing.glob(f"{LINEAGE}/*")):
         try:
-            read_lineage(path)
+            data.lineage.read_lineage(path)
         except DataError as error:
             raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
 
 
 def _with_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    """Return settings whose lineage paths point to where the imported files are now."""
+    """Point lineage paths to where the imported files are now."""
     names = [name.removeprefix(ELSEWHERE) for name in config.data.learned()]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
     return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=listed(found)))
 
 
 def _settle_backbone(landing: Path) -> None:
-    """What came of a backbone names no folder of this machine, whatever it said.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Drop the folder from what came of a backbone, whatever it names."""
     if (landing / BACKBONE).is_file():
         try:
             Borrowed.read(landing).plain().write(landing)
@@ -363,11 +333,7 @@ def _settle_backbone(landing: Path) -> None:
 
 
 def _count(store: RunStore, landing: Path) -> None:
-    """Write down how much came in, and hold it to the limit of this server.
-
-    Raises:
-        InputError: with all that came in before it would be too much.
-    """
+    """Write down how much came in, and refuse what is more than this server takes in altogether."""
     size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
     before = 0
     for mark in store.folder.glob(f"*/{IMPORTED}"):

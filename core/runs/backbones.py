@@ -62,12 +62,11 @@ FAMILIES: dict[str, Family] = {
     "roberta": Family(vocabulary=("vocab.json", "merges.txt"), offset=True),
     "xlm-roberta": Family(vocabulary=(), offset=True),
 }
-"""By `model_type`."""
 
 
 @dataclass(frozen=True)
 class Backbone:
-    """A pretrained encoder in a folder; that it can be used is known where `check` has found nothing."""
+    """A pretrained encoder in a folder; it can be used where `check` finds nothing. Its properties raise DataError."""
 
     name: str
     """As a person calls it."""
@@ -75,11 +74,7 @@ class Backbone:
 
     @cached_property
     def architecture(self) -> dict[str, Any]:
-        """Its `config.json`.
-
-        Raises:
-            DataError: not there or not readable.
-        """
+        """Return its `config.json`."""
         found = self._json(CONFIG)
         if not is_known(found):
             raise DataError(
@@ -90,15 +85,11 @@ class Backbone:
 
     @property
     def kind(self) -> str:
-        """Its family."""
+        """Return its family."""
         return str(self.architecture["model_type"])
 
     def number(self, name: str) -> int:
-        """A size from its `config.json`.
-
-        Raises:
-            DataError: it is no positive whole number.
-        """
+        """Return a positive whole number of its `config.json`."""
         least = int(name != "pad_token_id")
         value = self.architecture.get(name, 0 if least == 0 else None)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SIZE:
@@ -107,13 +98,13 @@ class Backbone:
 
     @property
     def longest(self) -> int:
-        """Tokens of a text that it has places for, besides [CLS] and [SEP]."""
+        """Return how many tokens of a text it has places for, besides [CLS] and [SEP]."""
         before = self.number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
         return self.number("max_position_embeddings") - before - BEGUN - ENDED
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that say how large it is."""
+        """Return the settings that say how large it is."""
         family = FAMILIES[self.kind]
         return {
             "model.width": self.number(family.width),
@@ -125,11 +116,7 @@ class Backbone:
 
     @property
     def weights(self) -> list[Path]:
-        """Its files of weights: one, or where there is no such file the parts that its index names.
-
-        Raises:
-            DataError: there are none that are read here; says which are missing and how to get them.
-        """
+        """Return its files of weights: one, or where there is no such file the parts that its index names."""
         if _is_file(self.folder / ADAPTER):
             raise DataError(
                 "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
@@ -152,7 +139,6 @@ class Backbone:
         return paths
 
     def _parts(self) -> list[Path]:
-        """What the index names."""
         named = self._json(INDEX).get("weight_map")
         parts = set[str]()
         for part in named.values() if isinstance(named, dict) else [named]:
@@ -164,11 +150,7 @@ class Backbone:
 
     @property
     def tokenizer(self) -> Path | None:
-        """Its `tokenizer.json`; None where one can be made from the files of its vocabulary.
-
-        Raises:
-            DataError: neither is there.
-        """
+        """Return its `tokenizer.json`; None where one can be made from the files of its vocabulary."""
         if _is_file(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
@@ -183,11 +165,7 @@ class Backbone:
         return None
 
     def check(self) -> None:
-        """Whether all that is needed is there.
-
-        Raises:
-            DataError: something is not; names the file and says what to do.
-        """
+        """Refuse it if something that is needed is not there; DataError names the file and what to do."""
         _ = self.settings, self.weights, self.tokenizer
         if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
             raise DataError(
@@ -202,7 +180,7 @@ class Backbone:
             _check_whole(path)
 
     def digests(self) -> dict[str, str]:
-        """SHA-256 of each file of weights."""
+        """Return the SHA-256 of each file of weights."""
         return {path.name: file_fingerprint(path) for path in self.weights}
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -226,22 +204,18 @@ class Backbone:
 
 
 def getting(name: str) -> str:
-    """How to get a backbone, for a person."""
+    """Tell a person how to get a backbone."""
     return f"on a machine with a network `{download(name)}` gets it, and {FOLDER}=FOLDER makes it known"
 
 
 def download(name: str) -> str:
-    """The command that gets a backbone from the hub."""
+    """Return the command that gets a backbone from the hub."""
     hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
     return f"hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}"
 
 
 def check_installed() -> None:
-    """Whether the library is here that backbones are made of.
-
-    Raises:
-        NotAvailable: says how to get it.
-    """
+    """Refuse to go on without the library that backbones are made of; NotAvailable says how to get it."""
     if importlib.util.find_spec("transformers") is None:
         raise NotAvailable(
             "a pretrained encoder needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
@@ -249,10 +223,9 @@ def check_installed() -> None:
 
 
 def find(name: str) -> Backbone:
-    """A backbone by its name or the path of its folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or there.
+    """Find a backbone by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or there.
 
-    Raises:
-        ConfigError: it is nowhere; says where was looked and how to get it.
+    ConfigError says where was looked and how to get it.
     """
     called = name.removeprefix(ELSEWHERE)
     for folder in _places(called):
@@ -265,7 +238,7 @@ def find(name: str) -> Backbone:
 
 
 def listed() -> list[Backbone]:
-    """Those that are found by name, in `SENTISCOPE_BACKBONES` first."""
+    """List those that are found by name, in `SENTISCOPE_BACKBONES` first."""
     found: dict[str, Backbone] = {}
     for name, folder in (*_own(), *_cached()):
         found.setdefault(name, Backbone(name, folder))
@@ -273,13 +246,13 @@ def listed() -> list[Backbone]:
 
 
 def own_folder() -> Path | None:
-    """`SENTISCOPE_BACKBONES`; None where it is not set."""
+    """Return `SENTISCOPE_BACKBONES`; None where it is not set."""
     chosen = os.environ.get(FOLDER)
     return Path(chosen).expanduser() if chosen else None
 
 
 def hub_cache() -> Path:
-    """Where the hub's own tools keep what they have downloaded."""
+    """Return where the hub's own tools keep what they have downloaded."""
     if chosen := os.environ.get("HF_HUB_CACHE"):
         return Path(chosen).expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
@@ -287,16 +260,15 @@ def hub_cache() -> Path:
 
 
 def borrows(preset: str) -> bool:
-    """Whether a preset needs a backbone."""
+    """Return whether a preset needs a backbone."""
     return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
 
 
 def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Settings on top of a preset, with the sizes of the backbone that they name, or else a recipe.
+    """Add the sizes of the backbone that settings on top of a preset name, or else a recipe.
 
-    Raises:
-        InputError: the preset needs a backbone and none is named, or it cannot be used; or a size is given beside it.
-        NotAvailable: transformers is not installed.
+    Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
+    library.
     """
     if not borrows(preset):
         return dict(settings)
@@ -317,12 +289,10 @@ def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") ->
 
 
 def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
-    """The backbone that a run rests on: where it was, or wherever its name is found, with the very same weights.
+    """Find the backbone that a run rests on, with the very same weights: where it was, or wherever its name is found.
 
     Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
-
-    Raises:
-        RunDamaged: it is gone or another one; says what to do.
+    RunDamaged says what to do where it is gone or another one.
     """
     called = name.removeprefix(ELSEWHERE)
     root = own_folder()
@@ -342,17 +312,13 @@ def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Ba
 
 
 def is_known(architecture: Mapping[str, Any]) -> bool:
-    """Whether a `config.json` is that of a family that is read here."""
+    """Return whether a `config.json` is that of a family that is read here."""
     kind = architecture.get("model_type")
     return isinstance(kind, str) and kind in FAMILIES
 
 
 def _check_whole(path: Path) -> None:
-    """Whether a file of weights is one and as long as its beginning says; the numbers themselves are not read.
-
-    Raises:
-        DataError: it is cut off, or something else.
-    """
+    """Refuse a file of weights that is cut off; the numbers themselves are not read."""
     try:
         with safetensors.safe_open(path, framework="np"):
             pass
@@ -361,7 +327,7 @@ def _check_whole(path: Path) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether a file can be seen there; not where its name is too long, or its folder closed to us."""
+    """Return False also where a name is too long, or its folder closed to us."""
     try:
         return path.is_file()
     except OSError:
@@ -380,14 +346,14 @@ def _said(folder: Path | None, variable: str) -> str:
 
 
 def _places(name: str) -> Iterator[Path]:
-    """Where a backbone of this name may lie, in the order in which one looks."""
+    """Yield where a backbone of this name may lie, in the order in which one looks."""
     if _is_a_name(name):
         yield from _by_name(name)
         yield _expanded(name)
 
 
 def _by_name(name: str) -> Iterator[Path]:
-    """The same within the folders of backbones, out of which no name leads."""
+    """Yield those within the folders of backbones, out of which no name leads."""
     if not _is_a_name(name) or Path(name).is_absolute() or ".." in Path(name).parts:
         return
     if root := own_folder():
@@ -396,7 +362,7 @@ def _by_name(name: str) -> Iterator[Path]:
 
 
 def _is_a_name(text: str) -> bool:
-    """Whether a file system may be asked for it at all."""
+    """Return whether a file system may be asked for it at all."""
     return (
         "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
     )
@@ -410,7 +376,7 @@ def _expanded(name: str) -> Path:
 
 
 def _snapshots(folder: Path) -> Iterator[Path]:
-    """What the cache of the hub has of one model: the revision that `main` was last, then others."""
+    """Yield what the hub's cache has of one model: the revision that `main` was last, then others."""
     main = folder / "refs" / "main"
     with contextlib.suppress(OSError, ValueError):
         if _is_file(main):
@@ -439,7 +405,7 @@ def _cached() -> Iterator[tuple[str, Path]]:
 
 
 def _is_ours(config: Path) -> bool:
-    """Whether a cached model is of a family that can be used: the cache holds whatever anybody has ever downloaded."""
+    """Return whether a model of the cache, which holds whatever anybody downloaded, is of a family that is read."""
     try:
         found = read_tree(config)
     except (OSError, ValueError, RunDamaged):
@@ -448,11 +414,10 @@ def _is_ours(config: Path) -> bool:
 
 
 def described(backbone: Backbone) -> dict[str, Any]:
-    """What it is, and whether it can be used, as plain data.
+    """Describe a backbone, and whether it can be used, as plain data.
 
-    Returns:
-        `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
-        `problem`, a sentence, and `lacks`, the name of the file that is missing or cannot be used.
+    `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
+    `problem`, a sentence, and `lacks`, the name of the file that is missing or cannot be used.
     """
     found: dict[str, Any] = {
         "name": backbone.name,
@@ -473,5 +438,5 @@ def described(backbone: Backbone) -> dict[str, Any]:
 
 
 def size_in_words(size: int) -> str:
-    """Bytes for a person."""
+    """Write bytes for a person."""
     return f"{count(round(size / 1e6))} MB"

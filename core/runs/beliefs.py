@@ -1,10 +1,7 @@
-"""How far explanations of a run can be believed: files of the run directory, and processes that measure it.
+"""How far explanations of a run can be believed: files of the run, in the cache for a starter, and their analysis.
 
-What is measured of a starter run, which nobody changes, is kept under the same names in `belief` of the cache.
-
-belief/<hash>.json  what was measured, with everything that it depends on in clear; beside it the files of an errand
-
-<hash> is the SHA-256 of the settings and of the weights.
+belief/<hash>.json: what was measured, with everything that it depends on in clear; <hash> is the SHA-256 of the
+settings and of the weights.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import stored
+from core import interpret, runs, stored
 from core.atomic import write_text
 from core.data.table import VALIDATION
 from core.exceptions import InputError
@@ -38,14 +35,11 @@ VERSION = 3
 
 @dataclass(frozen=True)
 class _Kept:
-    """The .json, what is read of it again."""
-
     belief: Belief
 
 
 @functools.lru_cache(256)
 def _fingerprint(path: str, version: str) -> str:
-    """Of weights; empty: there are none."""
     return file_fingerprint(Path(path)) if version else ""
 
 
@@ -70,12 +64,10 @@ class BeliefFiles(Analysis[Belief]):
 
     @classmethod
     def of(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
-        """What is measured of one method, or of all; it depends on the settings and the weights.
+        """Name the file of one method, or of all, after the settings and the weights.
 
-        Raises:
-            RunNotFound: no such run.
-            RunDamaged: it has no weights.
-            InputError: so many sentences cannot be asked for.
+        Raises RunNotFound, RunDamaged without weights, and InputError for a number of sentences that cannot be asked
+        for.
         """
         if not 1 <= limit <= MOST:
             raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
@@ -94,35 +86,21 @@ class BeliefFiles(Analysis[Belief]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Their command."""
+        """Return its command."""
         return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
 
     def find(self, tell: Tell) -> Belief:
-        """Measure it on validation sentences.
-
-        Raises:
-            InputError: the data of the run are not there, no sentence is long enough, or no such method.
-            RunDamaged: a file of the run is missing or cannot be read.
-        """
-        from core.interpret.belief import Labelled, measure
-        from core.interpret.explain import methods
-        from core.runs.judged import Wanted, judged
-        from core.runs.load import load_run
-
+        """Measure it on validation sentences; InputError: no data, no sentence long enough, or no such method."""
         tell("reading the sentences", None)
-        loaded = load_run(self.store, self.run)
-        rows = judged(loaded.record, Wanted(split=VALIDATION, limit=self.limit)).rows
+        loaded = runs.load.load_run(self.store, self.run)
+        rows = runs.judged.judged(loaded.record, runs.judged.Wanted(split=VALIDATION, limit=self.limit)).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
-        sentences = [Labelled(text, given) for text, given in zip(rows["text"], labels, strict=True)]
-        asked = self.methods or methods(loaded.model.provides)
-        return measure(loaded.reader(), loaded.randomised(SEED).reader(), sentences, asked, tell)
+        sentences = [interpret.belief.Labelled(text, given) for text, given in zip(rows["text"], labels, strict=True)]
+        asked = self.methods or interpret.explain.methods(loaded.model.provides)
+        return interpret.belief.measure(loaded.reader(), loaded.randomised(SEED).reader(), sentences, asked, tell)
 
     def read(self) -> Belief | None:
-        """What is there; None if it was not measured.
-
-        Raises:
-            RunDamaged: its file cannot be read; measuring it again mends that.
-        """
+        """Return what is there; None: nothing. RunDamaged: measuring it again mends the file."""
         try:
             return stored.read(self.path("json"), _Kept).belief
         except FileNotFoundError:
@@ -136,11 +114,7 @@ class BeliefFiles(Analysis[Belief]):
 
 
 def kept(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
-    """What is there of all methods; else what is there of each.
-
-    Raises:
-        RunDamaged: as `BeliefFiles.read`.
-    """
+    """Return what is there of all methods, else of each; RunDamaged: a file cannot be read."""
     if (every := BeliefFiles.of(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.of(store, run, method, limit).read()) is not None]

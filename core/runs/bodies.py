@@ -31,17 +31,10 @@ USED = {
 def body_of(
     architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
 ) -> Body:
-    """A backbone taken apart.
+    """Take a backbone apart; attention weights have no dropout, hidden states this one.
 
-    Args:
-        architecture: its `config.json`.
-        dropout: of its hidden states; that of attention weights is 0, as everywhere here.
-        tokenizer: its own.
-        folder: where its weights are read; None: they are drawn, for whoever overwrites them.
-
-    Raises:
-        NotAvailable: transformers is not installed.
-        DataError: it cannot be read, or the weights do not fit the architecture.
+    Its weights are read from `folder`; None: they are drawn, for whoever overwrites them. Raises NotAvailable without
+    transformers, and DataError if it cannot be read or the weights do not fit the `architecture`, its `config.json`.
     """
     with _quiet() as hf:
         hf.AttentionInterface.register(NAME, attend)
@@ -66,7 +59,7 @@ def body_of(
 
 
 def _read(hf: Any, folder: Path, config: Any) -> Any:
-    """The model of a folder with its weights, from safetensors alone."""
+    """Read the model of a folder with its weights, from safetensors alone."""
     model, found = hf.AutoModel.from_pretrained(
         folder,
         config=config,
@@ -85,11 +78,10 @@ def _read(hf: Any, folder: Path, config: Any) -> Any:
 
 
 def published(backbone: Backbone) -> Published:
-    """The tokenizer of a backbone.
+    """Return the tokenizer of a backbone.
 
-    Raises:
-        NotAvailable: it has to be made from the files of its vocabulary, and transformers is not installed.
-        DataError: it cannot be read.
+    Raises DataError if it cannot be read, and NotAvailable without transformers where it is made from the files of its
+    vocabulary.
     """
     path = backbone.tokenizer
     try:
@@ -106,11 +98,7 @@ def published(backbone: Backbone) -> Published:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[Any]:
-    """transformers, which says nothing meanwhile: what a person should know is said here.
-
-    Raises:
-        NotAvailable: it is not installed.
-    """
+    """Yield transformers, silent meanwhile: what a person should know is said here."""
     check_installed()
     import transformers as hf
 

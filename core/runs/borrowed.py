@@ -46,16 +46,12 @@ class Borrowed:
 
     @classmethod
     def of(cls, backbone: Backbone) -> Borrowed:
-        """What is to be kept of a backbone."""
+        """Return what is to be kept of a backbone."""
         return cls(backbone.name, str(backbone.folder.absolute()), backbone.digests(), backbone.architecture)
 
     @classmethod
     def read(cls, folder: Path) -> Borrowed:
-        """That of a run's directory.
-
-        Raises:
-            RunDamaged: there is none, or it cannot be read.
-        """
+        """Read that of a run's directory; RunDamaged: there is none, or it cannot be read."""
         path = folder / BACKBONE
         try:
             found = stored.read(path, cls, limit=SMALL)
@@ -68,11 +64,7 @@ class Borrowed:
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
-        """Whether it is what the settings of a run say: one that was brought here may claim anything.
-
-        Raises:
-            RunDamaged: it has other sizes, or such as no backbone has.
-        """
+        """Refuse one whose sizes are not those of the run's settings: one that was brought here may claim anything."""
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
@@ -81,24 +73,19 @@ class Borrowed:
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
     def plain(self) -> Borrowed:
-        """The same without any path of this machine, as it may travel."""
+        """Return the same without any path of this machine, as it may travel."""
         return replace(self, name=plain(self.name), folder="")
 
     def write(self, folder: Path) -> None:
-        """Keep it in a run's directory."""
+        """Write it into a run's directory."""
         write_text(folder / BACKBONE, self.to_json())
 
     def to_json(self) -> str:
-        """What stands in the file."""
+        """Return what stands in the file."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     def backbone(self, run: str) -> Backbone:
-        """The backbone itself, with the very same weights.
-
-        Raises:
-            RunDamaged: it is gone or another one; says what to do. Or it has other sizes than stand here, which may
-                claim anything.
-        """
+        """Return the backbone with the very same weights; RunDamaged: it is gone, or of other sizes than stand here."""
         found = verified(self.name, self.folder, self.files, run)
         own = FAMILIES[self.architecture["model_type"]]
         for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
@@ -107,7 +94,7 @@ class Borrowed:
         return found
 
     def body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
-        """Its blocks in memory, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
+        """Return its blocks, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
         from core.runs.bodies import body_of
         from core.text.pretrained import PretrainedTokenizer
 
@@ -117,7 +104,7 @@ class Borrowed:
 
 
 def plain(name: str) -> str:
-    """What a backbone was called without where it lay: OWNER/NAME as on the hub, else only what its folder is."""
+    """Return a backbone's name without where it lay: OWNER/NAME as on the hub, else only what its folder is called."""
     called = name.removeprefix(ELSEWHERE)
     if name == called and _OF_THE_HUB.fullmatch(name):
         return name
@@ -126,11 +113,9 @@ def plain(name: str) -> str:
 
 
 def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
-    """What a training rests on: as it was when it began, or found now and written down.
+    """Return what a training rests on: as it was when it began, or found now and written down.
 
-    Raises:
-        RunDamaged: the training goes on, and the backbone is gone or another one.
-        InputError: there is no such backbone, or it cannot be used.
+    Raises RunDamaged where a training goes on without it, and InputError where none can be used.
     """
     # Before there is a checkpoint nothing rests on it: it may have been repaired since.
     if (folder / BACKBONE).is_file() and (folder / CHECKPOINT).is_dir():
@@ -144,13 +129,13 @@ def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
 
 
 def unchanged(model: Model) -> frozenset[str]:
-    """Names of the parameters of the backbone that do not learn, whose values stand in its own files."""
+    """Return the names of parameters of the backbone that do not learn, whose values stand in its own files."""
     named = ((name, each) for name, each in model.named_parameters() if not name.startswith("head."))
     return frozenset(name for name, each in named if not each.requires_grad)
 
 
 def told(known: Borrowed, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
-    """For the record: the backbone, its digest, and how many numbers of the model are its own."""
+    """Describe the backbone for the record: its digest, and how many numbers of the model are its own."""
     sizes = {name: each.numel() for name, each in model.named_parameters()}
     return {
         "name": known.name,

@@ -23,7 +23,7 @@ LENGTHS: dict[str, dict[str, Any]] = {
     "medium": {"training.epochs": 10, "data.limit": 64_000},
     "full": {"training.epochs": 30, "data.limit": 0},
 }
-"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and everything until nothing improves.
+"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and all until nothing improves.
 
 The names promise no time, which depends on texts, model, machine and whatever else it does: `estimate` says it.
 """
@@ -33,9 +33,9 @@ GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
 """One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
 MASKED_SHARE = 0.15
-"""Of the tokens; as in core.training.masked, which needs torch (a test compares them)."""
+"""Of the tokens, as in core.training.masked, which needs torch (a test compares them)."""
 DENSE = 256
-"""Up to this length a window saves nothing; as in core.models.attention, which needs torch (a test compares them)."""
+"""Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0
 """Runs that cost at most so many times more or less for each step can be compared."""
 
@@ -95,25 +95,19 @@ def _masked_steps(config: RunConfig, rows: int) -> int:
 
 
 def _masked_cost(config: RunConfig, length: int) -> float:
-    """Of one step that guesses masked words: besides, each of them is compared with the whole vocabulary."""
+    """Return that of one step that guesses masked words: each is compared with the whole vocabulary."""
     guessed = config.training.batch_size * length * MASKED_SHARE
     return _cost(config, length) + guessed * config.text.max_vocab * config.model.width
 
 
 def _lessons(config: RunConfig, rows: int, length: int) -> float:
-    """Seconds until the teacher has said of every text what it thinks of it."""
+    """Return the seconds until the teacher has said of every text what it thinks of it."""
     teacher = config.training.teacher
     return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
 
 
 def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
-    """What it costs to train for less than the preset does, a sentence each; nothing where it is no less.
-
-    Args:
-        preset: of the run.
-        config: of the run.
-        rows: training rows that there are without its limit, where that is known.
-    """
+    """Yield what it costs to train for less than the preset does, a sentence each; `rows`: without limit, if known."""
     own, chosen, limit = compose(preset).training, config.training, config.data.limit
     if config.model.by_steps and chosen.epochs < own.epochs:
         epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"
@@ -158,7 +152,7 @@ def size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None 
 
 
 def _same_tokens(first: RunConfig, second: RunConfig) -> bool:
-    """Whether the same texts give the same vocabulary."""
+    """Return whether the same texts give the same vocabulary."""
     ngrams = {each.model.family.startswith("tfidf") for each in (first, second)}
     return len(ngrams) == 1 and vocabulary_settings(first.text) == vocabulary_settings(second.text)
 
@@ -173,7 +167,7 @@ def _trained_on(record: RunRecord) -> int | None:
 
 
 def _measured(record: RunRecord) -> tuple[float, float] | None:
-    """Cost and seconds of one step of a finished run, if this machine trained it as it would train the next."""
+    """Return cost and seconds of one step of a finished run, if this machine trained it as it would the next."""
     steps = record.results.get("steps")
     here = record.progress.get("machine") == this_machine() and record.threads == queue.threads()
     if record.status != "done" or not here or not steps or not record.seconds:
@@ -184,7 +178,7 @@ def _measured(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _cost(config: RunConfig, length: int) -> float:
-    """Multiplications of one step, up to a factor; the constant stands for what every step costs."""
+    """Return the multiplications of one step, up to a factor; the constant stands for what every step costs."""
     model, head = config.model, config.model.head
     if model.family == "bilstm":
         below = model.width + (model.layers - 1) * 2 * model.ff_width
@@ -197,7 +191,6 @@ def _cost(config: RunConfig, length: int) -> float:
 
 
 def _layer_cost(model: ModelConfig, length: int) -> int:
-    """Of one token in one layer."""
     part = model.attention
     seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
     projections = (2 * part.components + 2) * model.width**2
@@ -205,7 +198,7 @@ def _layer_cost(model: ModelConfig, length: int) -> int:
 
 
 def _head_cost(model: ModelConfig, length: int) -> int:
-    """Of one token in a head with convolutions or attention of its own; next to nothing in a linear one."""
+    """Return that of one token in a head with convolutions or attention; next to nothing in a linear one."""
     head = model.head
     joined = model.width + len(head.widths()) * head.channels
     attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
@@ -213,7 +206,6 @@ def _head_cost(model: ModelConfig, length: int) -> int:
 
 
 def _rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None) -> int | None:
-    """Return the number of training texts, cut to the limit."""
     known, limit = uncut_rows(config, records, counts), config.data.limit
     if known is None:
         return limit or None
@@ -256,7 +248,7 @@ def longest(config: RunConfig, records: Sequence[RunRecord], counts: Counts | No
 
 
 def _typical(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """Longest texts of the data where nothing is cut; 0 where nobody knows."""
+    """Return the longest text of the data where nothing is cut; 0: nobody knows."""
     if config.data.name == "built-in":
         return GUESS_LENGTH
     return next(
@@ -265,6 +257,6 @@ def _typical(config: RunConfig, records: Sequence[RunRecord]) -> int:
 
 
 def _filled(config: RunConfig, most: int, typical: int) -> int:
-    """How far texts are filled up where they are cut at `most`: hardly ever to it where they are shorter anyway."""
+    """Return how far texts are filled up where they are cut at `most`: hardly ever to it if they are shorter anyway."""
     fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
     return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -66,19 +66,15 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
 
 
 def by_column(sides: Sides, first: Side, second: Side, metric: str, column: str) -> list[dict[str, Any]]:
-    """One pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare`.
-
-    With `first_value` and `second_value`, the metric of each.
-    """
+    """Compare one pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare`."""
     return family(list(_Measured(sides, metric).by(column, [(first, second)])))
 
 
 Found = tuple[dict[str, Any], Tested]
-"""What a test is of, and the test."""
 
 
 def family(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """Tests that are looked at together, as plain data."""
+    """Describe tests that are looked at together, with p after Holm, as plain data."""
     steps = holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
@@ -134,11 +130,7 @@ class _Measured:
         return self._defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a sentence for each column of which values were left out.
-
-        Raises:
-            InputError: no value is left.
-        """
+        """Yield a sentence for each column of which values were left out; InputError: all of them were."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
@@ -146,7 +138,7 @@ class _Measured:
             yield f"{title(self.name)} by {column} is left out for {listed(list(values))}: {about}."
 
     def pairs(self) -> Iterator[Found]:
-        """Every two models."""
+        """Compare every two models."""
         self._draw()
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
@@ -192,14 +184,13 @@ class _Measured:
                 yield self._judged(first, second, parts, about)
 
     def _places(self, side: Side, run: Run, column: str) -> dict[str, np.ndarray]:
-        """The rows of each value of a column, or of each slice; a row may be in several of these."""
+        """Return the rows of each value of a column, or of each slice; a row may be in several of these."""
         if column != SLICE or not self.sides.slices:
             return _values(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
         return {name: rows for name, rows in found.items() if len(rows)}
 
     def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
-        """The metric of one of the two, over its runs."""
         return statistics.fmean(self._measure(getattr(each, side)) for each in pairs.values())
 
     def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
@@ -209,7 +200,7 @@ class _Measured:
         return known, judge(pairs, self.metric, self.draws)
 
     def _draw(self) -> None:
-        """Of each fold all runs at once, where anything but counts is needed."""
+        """Draw all runs of each fold at once, where anything but counts is needed."""
         if self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides):
             return
         for fold in {fold for _, fold in self.sides.sides[0].answers}:
@@ -234,7 +225,6 @@ class _Measured:
         return percentiles(self.draws.of(scores)[1]) if closed is None else closed
 
     def _measure(self, scores: Scores) -> float:
-        """Return the metric of all rows."""
         return float(self.metric.measure(scores, np.ones((1, len(scores))))[0])
 
 
@@ -277,7 +267,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
 
 
 def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Value of a column, in words → the places of its rows."""
+    """Return the places of the rows of each value of a column, in words."""
     if column == "label" and answers.labels.ndim == 1:
         found = np.array(answers.record.classes, object)[answers.labels]
     elif column in answers.columns:

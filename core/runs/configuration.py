@@ -52,10 +52,9 @@ def configured(
 
 
 def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
-    """Return the command line that trains a run again, with every setting that preset, data and recipe do not give.
+    """Return the command line that trains a run again, and what would still differ or is needed, if anything.
 
-    Returns:
-        The command, to be run as it is; and what would still differ or is needed, empty where nothing does.
+    It has every setting that preset, data and recipe do not give.
     """
     store, note = store or RunStore(), ""
     recipe = record.recipe

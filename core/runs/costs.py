@@ -19,7 +19,7 @@ from core.runs.store import RunStore
 
 @dataclass(frozen=True)
 class Line:
-    """Where a class is predicted, as one mistake is worse than the other."""
+    """The threshold of a class where one mistake is worse than the other."""
 
     ratio: float
     """How many false positives a false negative is as bad as."""
@@ -29,10 +29,9 @@ class Line:
 
 
 def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, Line]:
-    """By class the threshold that costs least on validation.
+    """Choose by class the threshold that costs least on validation, at its ratio of a false negative to a positive.
 
-    Raises:
-        InputError: no class of the run, a ratio that is no positive number, or validation was not evaluated.
+    Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
     """
     if strange := [name for name in ratios if name not in record.classes]:
         raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")
@@ -51,13 +50,9 @@ def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> di
 def costs(
     record: RunRecord, chosen: Mapping[str, Line], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """By class `ratio`, `threshold`, what it costs on these rows (`core.evaluation.costs.priced`), and on validation.
+    """Price thresholds of `lines` on rows: `ratio`, `threshold`, `core.evaluation.costs.priced`, and on `validation`.
 
-    Args:
-        record: Says of which classes.
-        chosen: As `lines` gives them.
-        labels: (n,) class numbers, or (n, C) zeros and ones.
-        probabilities: (n, C).
+    `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
     return {
         name: {
@@ -73,6 +68,6 @@ def costs(
 def of_class(
     record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) booleans, who is of a class, and (n,) the probability that the model gives it."""
+    """Return (n,) booleans, who is of a class, and (n,) the probability that the model gives it."""
     number = record.classes.index(name)
     return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

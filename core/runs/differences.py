@@ -32,13 +32,7 @@ SAMPLED = 2000
 def split_differences(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
     """Compare a split of the data of a run with training, once for each data set; None: it is training itself.
 
-    Args:
-        record: of the run.
-        split: any but train.
-        dataset: its data set; None: it is read where nobody has compared it before.
-
-    Raises:
-        NotAvailable: the data are not here, and nobody has compared them.
+    Without `dataset` it is read where nobody has compared it before. NotAvailable: it is not here.
     """
     if split == TRAIN:
         return None
@@ -53,16 +47,9 @@ def split_differences(record: RunRecord, split: str, dataset: Dataset | None = N
 
 
 def row_differences(record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str) -> dict[str, Any]:
-    """Compare labelled rows, whose labels are class numbers of the run, with what it was trained on.
+    """Compare labelled rows, whose labels are class numbers, with what a run was trained on; `name` is the rows'.
 
-    Args:
-        record: of the run.
-        dataset: reads its data set, where these rows have not been compared before.
-        rows: `text` and `label`.
-        name: of the rows, as they are spoken of.
-
-    Raises:
-        NotAvailable: as `dataset` does.
+    `dataset` reads its data set where these rows have not been compared before; raises as that does.
     """
     labels, texts = targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
@@ -132,7 +119,6 @@ class FileSample:
         )
 
     def _predicted(self, chances: np.ndarray) -> np.ndarray:
-        """Return the predicted classes, (n, C) bool."""
         if self._loaded.record.task == "single":
             return indicate(chances.argmax(1), chances.shape[1])
         return chances > HALF

@@ -1,8 +1,7 @@
-"""What is computed of a run once and kept: in a process of its own that waits for its turn and tells how far it is.
+"""What is computed of a run once and kept: in a process that waits for its turn and tells how far it is.
 
-<stem>.json           what was computed, with its settings
-<stem>.progress.json  only while it is computed, or after it failed: who does it, and how far they are
-<stem>.log            what that process printed, if the dashboard started it
+<stem>.json: what was computed; <stem>.progress.json, only while it is computed or after it failed: who does it, and how
+far they are; <stem>.log: what that process printed.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Files:
     stem: str
 
     def path(self, ending: str) -> Path:
-        """One of its files: json, progress.json, log."""
+        """Return one of its files: json, progress.json, log."""
         return self.folder / f"{self.stem}.{ending}"
 
 
@@ -107,23 +106,26 @@ def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
 
 
 def sentiscope(*words: str) -> list[str]:
-    """A command line of ours; -P keeps a folder `core` of the working directory out of the way."""
+    """Return a command line of ours; -P keeps a folder `core` of the working directory out of the way."""
     return [sys.executable, "-P", "-m", "core.cli", *words]
 
 
+def spawn(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
+    """Start a process that knows where the runs are, writes into a log and outlives this one."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), **variables},
+        start_new_session=True,
+    )
+
+
 def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Compute something in a process of its own, which waits for its turn and outlives this one.
+    """Compute a result in a process that waits for its turn and outlives this one, unless somebody is at it.
 
-    Nothing happens if somebody is at it.
-
-    Args:
-        store: where the run lives.
-        files: where the result will be.
-        command: what computes it.
-        kind: the beginning of its name in the queue.
-
-    Raises:
-        InputError: as many wait as this server allows.
+    `kind` begins its name in the queue. Raises InputError if as many wait as this server allows.
     """
     if job(files).status == "running":
         return
@@ -131,31 +133,17 @@ def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> N
     with storage_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         with files.path("log").open("ab") as log:
-            process = subprocess.Popen(
-                queue.in_turn(command, store.folder, f"{kind}-{files.stem}", str(time.time_ns()), queue.SHORT),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "OMP_NUM_THREADS": "1"},
-                start_new_session=True,
-            )
+            waiting = queue.in_turn(command, store.folder, f"{kind}-{files.stem}", str(time.time_ns()), queue.SHORT)
+            process = spawn(store, waiting, log, OMP_NUM_THREADS="1")
     write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
 
 
 def answer(store: RunStore, words: Sequence[str], name: str, what: str = "", on_wait: OnWait | None = None) -> Any:
-    """What a command of ours says as JSON, from a process of its own that waits for its turn.
+    """Return what a command of ours says as JSON, from a process of its own that waits for its turn.
 
-    Args:
-        store: where the runs live.
-        words: the command, with --json.
-        name: of its ticket in the queue.
-        what: is measured, for the sentence that says why it could not be.
-        on_wait: told how far it is, a few times a second; when it raises, as a page does that is left or stopped, the
-            process is ended.
-
-    Raises:
-        InputError: as many wait as this server allows.
-        NotAvailable: it could not be computed, or takes more than half an hour; says why.
+    `on_wait` hears how far it is a few times a second; when it raises, as a page does that is left, the process is
+    ended. Raises InputError if as many wait as this server allows, and NotAvailable if `what` is measured could not be,
+    or took over half an hour.
     """
     queue.check_room(store.folder, queue.SHORT)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+", encoding="utf-8") as log:
@@ -197,7 +185,7 @@ def _progress(lines: Sequence[str]) -> tuple[str, float]:
 
 
 def job(files: Files) -> Job:
-    """How it stands with a result, from its files alone: every session and every server sees the same."""
+    """Return how it stands with a result, from its files alone: every session and every server sees the same."""
     there = files.path("json").is_file()
     told = _told(files)
     if told is None:
@@ -232,13 +220,12 @@ def forget(files: Files) -> None:
 
 
 def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
-    """What others see; `who`: None, it failed for the reason that `what` gives."""
+    """Write what others see; without `who` it failed for the reason that `what` gives."""
     tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
     write_text(files.path("progress.json"), json.dumps(tree) + "\n")
 
 
 def _told(files: Files) -> _Told | None:
-    """What the process that computes it has written last; None where there is nothing that can be read."""
     with contextlib.suppress(FileNotFoundError, RunDamaged):
         return stored.read(files.path("progress.json"), _Told)
     return None

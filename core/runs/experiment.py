@@ -56,10 +56,9 @@ from core.training.batches import Examples
 from core.training.checkpoint import FILE, Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
-from core.training.doubt import with_nonsense
+from core.training.further_texts import with_joined, with_nonsense
 from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
-from core.training.joined import with_joined
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Training
@@ -84,12 +83,7 @@ class Experiment(Events):
         self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
-        """Everything, in the order in which a person wants to see it.
-
-        Raises:
-            Cancelled: it was asked to stop; what is done stays.
-            SentiscopeError: what a person can mend, or a loss that is not finite.
-        """
+        """Do everything, in the order in which a person wants to see it; Cancelled: what is done stays."""
         device = self._settle()
         dataset = self._data()
         fit = self._by_steps if self.config.model.by_steps else self._solved
@@ -108,7 +102,7 @@ class Experiment(Events):
         (self.folder / taught.FILE).unlink(missing_ok=True)
 
     def _settle(self) -> torch.device:
-        """Device and threads of this process."""
+        """Settle device and threads of this process."""
         device = choose_device(self.config.training.device)
         keep_freed_memory()
         torch.set_num_threads(self.config.training.threads or queue.threads())
@@ -229,7 +223,7 @@ class Experiment(Events):
         return replace(examples, targets=targets), taught.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
-        """Fit and keep what is to be mixed into the answers, where something is; its parameters."""
+        """Fit and keep what is to be mixed into the answers, where something is; return its parameters."""
         if self.config.training.mix == "none":
             return 0
         folder = self.folder / MIX
@@ -243,7 +237,7 @@ class Experiment(Events):
         return parameter_count(read_mixed_in(self.folder, self.record)[0])
 
     def _with_further(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
-        """With joined texts and with texts of made-up words, where some are asked for."""
+        """Add joined texts and texts of made-up words, where some are asked for."""
         training, texts, classes = self.config.training, _texts(dataset, TRAIN), len(dataset.classes)
         if training.joined and tokenizer.pairs:
             raise ConfigError("training.joined: makes one text of several, and here each row has two; leave it out")
@@ -251,7 +245,7 @@ class Experiment(Events):
         return with_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
 
     def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
-        """Word vectors in place of drawn ones; a training that goes on has its own."""
+        """Put word vectors in place of drawn ones; a training that goes on has its own."""
         training = self.config.training
         if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
             self._note("vectors")
@@ -259,7 +253,7 @@ class Experiment(Events):
             place(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
-        """The stage before the labels, where one is asked for; the seconds that it took."""
+        """Run the stage before the labels, where one is asked for; return the seconds that it took."""
         known: MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
         if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
@@ -284,7 +278,7 @@ class Experiment(Events):
         return seconds
 
     def _tokenizer(self, dataset: Dataset, given: Published | None) -> tuple[Tokenizer, Start | None]:
-        """Fitted, or that of the run to start from, and what is to be copied from there.
+        """Fit the tokenizer, or take that of the run to start from, with what is to be copied from there.
 
         A training that goes on keeps its own: the run that it started from, or the file of a lexicon, may have gone.
         """
@@ -307,7 +301,7 @@ class Experiment(Events):
         self._update(progress={**begun, **ends, "rows": rows, "machine": this_machine()})
 
     def _solved(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
-        """A baseline that has no steps: fitted by scikit-learn on the CPU, kept and read as every other model."""
+        """Fit a baseline that has no steps with scikit-learn on the CPU, kept and read as every other model."""
         self._note("training", steps=0)
         began = time.monotonic()
         train, validation = ((_texts(dataset, split), dataset.targets(split)) for split in (TRAIN, VALIDATION))
@@ -332,10 +326,10 @@ class Experiment(Events):
         return fit.model, fit.tokenizer
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
-        """Metrics of every split but train, test before further ones; then intervals, which take longer."""
+        """Measure every split but train, test before further ones; then intervals, which take longer."""
         evaluated, thresholds, neutral, tested, scaling, held = [], None, dict[str, float](), None, UNSCALED, 0
         mix = None
-        for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
+        for split in _evaluated(dataset):
             self._note("evaluation", split=split)
             texts, labels = _texts(dataset, split), dataset.targets(split)
             tokens = token_table(tokenizer, texts)
@@ -355,18 +349,8 @@ class Experiment(Events):
             if dataset.task == "multi" and split == VALIDATION:
                 thresholds = scores.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
-            evaluated.append(
-                Evaluated(
-                    split,
-                    rows,
-                    predictions,
-                    dataset.classes,
-                    dataset.task,
-                    thresholds,
-                    ordered=dataset.ordered,
-                    scaling=scaling,
-                )
-            )
+            found = split, rows, predictions, dataset.classes, dataset.task, thresholds
+            evaluated.append(Evaluated(*found, ordered=dataset.ordered, scaling=scaling))
         before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated},
@@ -393,9 +377,9 @@ class Experiment(Events):
         )
 
     def _evaluate_tags(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
-        """The same where each word has a tag."""
+        """Measure them where each word has a tag."""
         found = []
-        for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
+        for split in _evaluated(dataset):
             self._note("evaluation", split=split)
             given = dataset.splits[split], dataset.classes, model, tokenizer
             found.append(tagged.TaggedSplit.of(split, *given))
@@ -412,7 +396,7 @@ class Experiment(Events):
     def _scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
     ) -> tuple[Scaling, int]:
-        """Fitted on validation, of added sets too; and on how many rows.
+        """Fit the scaling on validation, of added sets too; return it with the number of rows.
 
         Towards the class prior where that is what the run was taught to say of texts without a known word; where
         classes weigh the same however many rows they have, it was not.
@@ -430,7 +414,7 @@ class Experiment(Events):
         return validation_scaling(logits, labels, prior), len(labels)
 
     def stopped(self) -> bool:
-        """Whether somebody wants this run to end."""
+        """Return whether somebody wants this run to end."""
         return self._stopped()
 
     def row(self, row: Row) -> None:
@@ -441,29 +425,22 @@ class Experiment(Events):
         """Keep the best weights readable while training continues."""
         self._write_weights(model)
 
-    def saved(self, progress: Progress, steps: int) -> None:
-        """Tell readers of the record how far the training is."""
-        epochs = self.config.training.epochs
+    def saved(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
+        """Tell readers of the record how far the training is, or its stage of masked words."""
+        epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
-        before = self.record.results.get("masked", {}).get("seconds", 0.0)
-        self._update(progress={**self.record.progress, **done}, seconds=before + progress.seconds)
-
-    def guessed(self, progress: Progress, steps: int) -> None:
-        """Tell readers of the record how far the masked words are."""
-        epochs = self.config.training.masked_epochs
-        done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
-        self._update(progress={"stage": "masked", **done}, seconds=progress.seconds)
+        before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
+        known = {"stage": "masked"} if masked else self.record.progress
+        self._update(progress={**known, **done}, seconds=before + progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
         write_bytes(self.folder / WEIGHTS, packed(model, self.config.training.weights, self.unchanged))
 
     def _pause(self) -> None:
-        """A good moment to stop."""
         if self._stopped():
             raise Cancelled("cancelled")
 
     def _note(self, kind: str, **more: Any) -> None:
-        """Tell what begins now."""
         self._pause()
         self.tell({"kind": kind, **more})
 
@@ -475,8 +452,6 @@ class Experiment(Events):
 
 
 class _MaskedEvents(Events):
-    """What a run does while masked words are guessed."""
-
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
 
@@ -488,7 +463,11 @@ class _MaskedEvents(Events):
             self.experiment.tell(row)
 
     def saved(self, progress: Progress, steps: int) -> None:
-        self.experiment.guessed(progress, steps)
+        self.experiment.saved(progress, steps, masked=True)
+
+
+def _evaluated(dataset: Dataset) -> list[str]:
+    return [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]
 
 
 def _texts(dataset: Dataset, split: str) -> list[str]:
@@ -496,7 +475,6 @@ def _texts(dataset: Dataset, split: str) -> list[str]:
 
 
 def _texts_to_fit(dataset: Dataset, config: TextConfig) -> list[str]:
-    """What the vocabulary is made from."""
     splits = (TRAIN, VALIDATION, TEST) if config.tokenizer_fit == "all" else (TRAIN,)
     return [text for split in splits for text in _texts(dataset, split)]
 
@@ -508,16 +486,11 @@ def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
 
 
 def _score(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-    """Every metric of the validation split."""
     return evaluate(labels, probabilities(logits, dataset.task).numpy(), dataset.task, ordered=dataset.ordered)
 
 
 def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
-    """Refuse what these labels cannot be trained with, before any work is done.
-
-    Raises:
-        ConfigError: names the setting and the nearest valid choice.
-    """
+    """Refuse what these labels cannot be trained with, before any work; ConfigError names the nearest valid choice."""
     metric_for(config.training.metric, task, ordered=ordered)
     if task == tagged.TASK:
         tagged.check_config(config)
@@ -529,7 +502,7 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
 
 
 def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
-    """Thresholds by label and what they change, of a multi-label task; they were chosen on validation."""
+    """Return thresholds by label and what they change, of a multi-label task; they were chosen on validation."""
     thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
@@ -542,14 +515,14 @@ def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
 
 
 def _mixed(weight: float, rows: int, evaluated: Sequence[Evaluated]) -> Mixed:
-    """What was mixed into the answers, and what the parts reach by themselves."""
+    """Describe what was mixed into the answers, and what the parts reach by themselves."""
     found = {each.split: each.parts for each in evaluated}
     network, tfidf = ({split: parts[name] for split, parts in found.items()} for name in ("network", "tfidf"))
     return {"model": CHARACTERS, "weight": weight, "rows": rows, "network": network, "tfidf": tfidf}
 
 
 def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """As in the history: what depends on the input is the mean over the same validation texts."""
+    """Read learned numbers as the history has them: what depends on the input is the mean over validation texts."""
     probe = _first(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_inside(model, probe), **read_gates(model, probe)}
 

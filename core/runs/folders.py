@@ -13,17 +13,16 @@ import core
 from core.exceptions import InputError
 
 STARTER = "starter-"
-"""Names of starter runs begin so."""
 
 
 def runs_dir() -> Path:
-    """Where own runs are written and read: SENTISCOPE_RUNS, else `trained` in the working directory."""
+    """Return where own runs are: SENTISCOPE_RUNS, else `trained` in the working directory."""
     chosen = os.environ.get("SENTISCOPE_RUNS")
     return Path(chosen).expanduser().absolute() if chosen else Path.cwd() / "trained"
 
 
 def starters_dir() -> Path:
-    """Where starter runs are read: SENTISCOPE_STARTERS, else those of the installation, `trained` in a checkout."""
+    """Return where starter runs are: SENTISCOPE_STARTERS, else those of the installation, `trained` in a checkout."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
     package = Path(core.__file__).resolve().parent
@@ -32,20 +31,16 @@ def starters_dir() -> Path:
 
 
 def starters() -> list[Path]:
-    """The directories of all starter runs, by name."""
+    """Return the directories of all starter runs, by name."""
     return sorted(path for path in starters_dir().glob(f"{STARTER}*") if path.is_dir())
 
 
 def is_starter(path: Path) -> bool:
-    """Whether this is the directory of a starter run."""
+    """Return whether this is the directory of a starter run."""
     return path.name.startswith(STARTER) and path.parent.resolve() == starters_dir().resolve()
 
 
 def refuse_reserved(name: str) -> None:
-    """Hold the name of an own run to those that are free for it.
-
-    Raises:
-        InputError: it begins as those of starter runs do.
-    """
+    """Refuse the name of an own run that begins as those of starter runs do; raises InputError."""
     if name.startswith(STARTER):
         raise InputError(f"'{name}': names that begin with '{STARTER}' are those of the runs that come with Sentiscope")

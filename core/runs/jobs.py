@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 
@@ -15,11 +12,11 @@ from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
 from core.recipes import NO_RECIPE, Applied
-from core.runs import leftovers, queue
+from core.runs import errands, leftovers, queue
 from core.runs.memory import cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RunRecord
+from core.runs.start import teacher_of
 from core.runs.store import RunStore, alive, describe_process, resume_hint, this_process
-from core.runs.teacher import teacher_of
 from core.runs.worker import let_go
 
 STUCK_SECONDS = 60.0
@@ -31,9 +28,8 @@ DYING_SECONDS = 5.0
 def submit(store: RunStore, config: RunConfig, preset: str, name: str = "", recipe: Applied = NO_RECIPE) -> RunRecord:
     """Create a run and start its process, which waits in the queue until a slot is free; see `RunStore.create`.
 
-    Raises:
-        InputError: as many wait as this server allows, its teacher is no finished run, or it cannot fit into this
-            machine; nothing was created.
+    Raises InputError, and creates nothing, if as many wait as this server allows, its teacher is no finished run, or it
+    cannot fit into this machine.
     """
     queue.check_room(store.folder)
     teacher_of(config, store)
@@ -44,9 +40,8 @@ def submit(store: RunStore, config: RunConfig, preset: str, name: str = "", reci
 def start(store: RunStore, run: str) -> RunRecord:
     """Start (again) the process of a run that nobody trains; it outlives this one.
 
-    Raises:
-        InputError: the run is done, a living process has it, as many wait as this server allows, it is a starter, or it
-            names files of another machine.
+    Raises InputError if the run is done or a starter, a living process has it, as many wait as this server allows, or
+    it names files of another machine.
     """
     queue.check_room(store.folder)
     # The new process waits for this lock, so that the record tells its number before it writes itself.
@@ -62,33 +57,21 @@ def start(store: RunStore, run: str) -> RunRecord:
             if not (folder / CHECKPOINT).is_dir():  # it begins anew: nothing of what it was is to be shown as its own
                 (folder / HISTORY).unlink(missing_ok=True)
             with (folder / LOG).open("ab") as log:
-                process = subprocess.Popen(
-                    queue.in_turn(command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
-                    start_new_session=True,
-                )
+                waiting = (command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL)
+                process = errands.spawn(store, queue.in_turn(*waiting), log)
         return store.update(run, status="queued", reason="", process=describe_process(process.pid))
 
 
 def command(run: str) -> list[str]:
-    """The command line of a run's process; -P keeps a folder `core` of the working directory out of the way."""
-    return [sys.executable, "-P", "-m", "core.cli", "train", "--resume", run]
+    """Return the command line of a run's process."""
+    return errands.sentiscope("train", "--resume", run)
 
 
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
-    """Ask a run to stop. A training saves a checkpoint first; what it learned so far can be resumed.
+    """Ask a run to stop; a training saves a checkpoint first, and can be resumed if that is to be kept.
 
-    Args:
-        store: Where it is.
-        run: Its name.
-        keep: Whether the checkpoint stays; without it the run can only be begun anew.
-        insist: Whether to end its process if it was asked `STUCK_SECONDS` ago and does not answer (`is_stuck`).
-
-    Raises:
-        InputError: it is neither waiting nor running, or its process is not this user's to end.
+    With `insist`, end its process if it was asked `STUCK_SECONDS` ago and does not answer (`is_stuck`). Raises
+    InputError if it neither waits nor runs, or its process is not this user's to end.
     """
     record = store.read(run)
     if record.status not in ("queued", "running"):
@@ -135,10 +118,9 @@ def _end(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def adopt(store: RunStore) -> list[RunRecord]:
-    """After a restart: clear leftovers away, start waiting runs whose process is gone, tell those that died as failed.
+    """Clear leftovers away after a restart, start waiting runs whose process is gone, tell those that died as failed.
 
-    Returns:
-        The records that changed, oldest first.
+    Returns the records that changed, oldest first.
     """
     leftovers.clear(store)
     changed = []
@@ -153,6 +135,6 @@ def adopt(store: RunStore) -> list[RunRecord]:
 
 
 def position(records: Sequence[RunRecord], run: str) -> int:
-    """Place of a waiting run in the queue, counted from 1; 0 if it does not wait."""
+    """Return the place of a waiting run in the queue, counted from 1; 0 if it does not wait."""
     waiting = sorted((record.created, record.run) for record in records if record.status == "queued")
     return next((place for place, (_, name) in enumerate(waiting, start=1) if name == run), 0)

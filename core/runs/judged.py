@@ -70,9 +70,7 @@ class Judged:
     renamed: dict[str, str]
     """Label in the data → class of another name that it was taken for."""
     notes: tuple[str, ...] = ()
-    """What was left out or cut, for a person."""
     passage: int = 0
-    """As it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +89,7 @@ class Offered:
 
 
 def offered(record: RunRecord, wanted: Wanted) -> Offered:
-    """Which labels data have, and what each would mean to a run.
-
-    Raises:
-        InputError: no such data or split.
-    """
+    """Return which labels data have, and what each would mean to a run; InputError: no such data or split."""
     refuse_tagged(record)
     words, split, _ = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -116,20 +110,17 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
 
 
 def _renamed(record: RunRecord, wanted: Wanted, labels: Iterable[str]) -> dict[str, str]:
-    """What a person says, and for other data what those of their labels that the run knows were renamed to."""
+    """Return what a person says, and for other data what those of their labels that the run knows were renamed to."""
     there = list(labels)
     own = record.config.data.renamed().items() if wanted.data else ()
     return {**{old: new for old, new in own if alike(old, there) is not None}, **wanted.rename}
 
 
 def judged(record: RunRecord, wanted: Wanted) -> Judged:
-    """The rows that are wanted, with the labels as class numbers of a run.
+    """Return the rows that are wanted, with the labels as class numbers of a run; one class, or one row, is enough.
 
-    Nothing is asked of them that training would need: one class, or one row, is enough.
-
-    Raises:
-        InputError: no such data or split; labels that are no class of the run (`core.data.matching.Unmatched`); or
-            several labels a row for a run that gives each text one.
+    Raises InputError for no such data or split, for labels that are no class of the run
+    (`core.data.matching.Unmatched`), or for several labels a row if the run gives each text one.
     """
     words, split, notes = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -159,12 +150,12 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
 
 
 def predictions_of(loaded: LoadedRun, given: Judged) -> Predictions:
-    """What a run says of such rows, in their order."""
+    """Predict such rows, in their order."""
     return loaded.predict(given.rows["text"].tolist(), passage=given.passage)
 
 
 def command(run: str, wanted: Wanted) -> str:
-    """What a person types to have a run measured on this."""
+    """Return what a person types to have a run measured on this."""
     words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
     numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
     for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
@@ -178,7 +169,7 @@ def _name(record: RunRecord, wanted: Wanted) -> str:
 
 
 def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Rows with labels as words, the name of their split, and what was found."""
+    """Return rows with labels as words, the name of their split, and what was found."""
     if not wanted.data:
         if wanted.settings:
             raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
@@ -196,7 +187,7 @@ def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str,
 
 
 def _config(record: RunRecord, wanted: Wanted) -> DataConfig:
-    """How other data are read. The run's own file is read as the run read it; the built-in corpus in its classes."""
+    """Return how other data are read: the run's own file as it read that, the built-in corpus in its classes."""
     own = record.config.data
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:
@@ -216,7 +207,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """A split as its file has it; one that has none is cut as for training."""
+    """Return a split as its file has it; one that has none is cut as for training."""
     found = apart.read_labeled(path, config.reading(), to_train=False)
     first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
     given = split or next((name for name in first if name in found.splits), "")
@@ -240,14 +231,14 @@ def _of_dataset(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tupl
 
 
 def _column(values: Sequence[Any]) -> pd.Series:
-    """Tuples as they are: pandas would make columns of them."""
+    """Keep tuples as they are: pandas would make columns of them."""
     import pandas as pd
 
     return pd.Series(list(values), dtype=object)
 
 
 def _numbers(found: Sequence[tuple[int, ...]], record: RunRecord, rows: np.ndarray) -> Any:
-    """The column of labels that suits the run."""
+    """Return the column of labels that suits the run."""
     if record.task == "multi":
         return _column(found)
     if wrong := [(int(row) + 1, len(each)) for row, each in zip(rows, found, strict=True) if len(each) != 1]:

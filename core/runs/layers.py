@@ -1,23 +1,21 @@
-"""What the layers of a run make of a split, kept in the cache of the machine and read by processes that tell how far.
+"""What the layers of a run make of a split, kept in the cache of the machine.
 
-layers/<hash>.json  how clearly the classes lie apart at each stage, and the rows that were read
-layers/<hash>.npy   (layers + 1, m, d) float32: their vectors, `core.evaluation.representation`
-
-<hash> is the SHA-256 of the weights, the tokenizer and the predictions (texts and labels) of the split.
+layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
+their vectors, (layers + 1, m, d) float32 (`core.evaluation.representation`). <hash> is the SHA-256 of the weights, the
+tokenizer and the predictions (texts and labels) of the split.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import io
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from core import stored
-from core.atomic import write_bytes, write_text
+from core import data, evaluation, runs
+from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_fingerprint, fingerprint
@@ -33,6 +31,8 @@ from core.stored import LARGEST
 if TYPE_CHECKING:
     import numpy as np
 
+    from core.models.encoder import EncoderClassifier
+
 FOLDER = "layers"
 VERSION = 1
 """Raised whenever the same run would give others."""
@@ -40,7 +40,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Stage(msgspec.Struct):
-    """As `core.evaluation.representation.Stage`."""
+    """One stage, as in `core.evaluation.representation`."""
 
     name: str
     width: int
@@ -71,6 +71,7 @@ class LayerFiles(Analysis[Layers]):
     split: str
 
     name = "layers"
+    shape = Layers
     offer = Offer(
         "Read the layers",
         "Reading the layers",
@@ -81,11 +82,10 @@ class LayerFiles(Analysis[Layers]):
 
     @classmethod
     def of(cls, store: RunStore, run: str, split: str) -> LayerFiles:
-        """Name the file after the weights, the tokenizer and the predictions of the split, on which the layers depend.
+        """Name the file after the weights, the tokenizer and the predictions of the split.
 
-        Raises:
-            InputError: no such run or split.
-            NotAvailable: the model has no layers, or its weights are not there.
+        Raises InputError for no such run or split, and NotAvailable if the model has no layers, or its weights are not
+        there.
         """
         record, folder = store.read(run), store.path(run)
         refuse_tagged(record)
@@ -104,61 +104,46 @@ class LayerFiles(Analysis[Layers]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Their command."""
+        """Return its command."""
         return "layers", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> Layers:
         """Read a sample of the split layer by layer, keep the vectors, and measure each.
 
-        Raises:
-            RunDamaged: weights, tokenizer or predictions cannot be read.
-            NotAvailable: no embeddings of the split are kept.
+        Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
         import numpy as np
 
-        from core.data.splits import strata
-        from core.evaluation.neighbourhood import purity_by_chance
-        from core.evaluation.projection import ROWS, sample
-        from core.evaluation.representation import measure, read_layers, without_silhouette
-        from core.models.encoder import EncoderClassifier
-        from core.runs.load import load_run
-        from core.runs.vectors import read_vectors
-
         tell("loading the model", None)
-        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
-        pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
-        rows = sample(strata(labels) if labels.ndim == 2 else labels, ROWS, 0)
+        folder, loaded = self.store.path(self.run), runs.load.load_run(self.store, self.run)
+        pooled, labels = runs.vectors.read_vectors(folder, self.split, loaded.record.classes)
+        strata = data.splits.strata(labels) if labels.ndim == 2 else labels
+        rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)
         texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
-        model, sampled = cast(EncoderClassifier, loaded.model), [texts.iloc[row] for row in rows]
-        read = read_layers(model, loaded.tokenizer, sampled, lambda share: tell("reading the sentences", 0.8 * share))
+        model, sampled = cast("EncoderClassifier", loaded.model), [texts.iloc[row] for row in rows]
+        how = evaluation.representation
+        read = how.read_layers(
+            model, loaded.tokenizer, sampled, lambda share: tell("reading the sentences", 0.8 * share)
+        )
         places = [*zip(spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
         found = []
         for place, (name, points) in enumerate(places):
             tell("measuring the layers", 0.8 + 0.2 * place / len(places))
-            found.append(Stage(**dataclasses.asdict(measure(name, points, labels[rows]))))
+            found.append(Stage(**dataclasses.asdict(how.measure(name, points, labels[rows]))))
         content = io.BytesIO()
         np.save(content, read, allow_pickle=False)
         write_bytes(self.path("npy"), content.getvalue())
-        chance, reason = purity_by_chance(labels[rows]), without_silhouette(labels)
+        chance, reason = evaluation.neighbourhood.purity_by_chance(labels[rows]), how.without_silhouette(labels)
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
 
     def read(self) -> Layers | None:
-        """What was measured; None: nobody has, or it cannot be read."""
-        try:
-            return stored.read(self.path("json"), Layers) if self.path("npy").is_file() else None
-        except (FileNotFoundError, RunDamaged):
-            return None
-
-    def write(self, found: Layers, seconds: float) -> None:
-        """Keep what was measured, beside the vectors."""
-        write_text(self.path("json"), json.dumps(msgspec.to_builtins(found), allow_nan=False) + "\n")
+        """Return what was measured, where its vectors are there too."""
+        return super().read() if self.path("npy").is_file() else None
 
     def vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
-        """The rows that were read, and (m, d) their vectors at a stage other than the head.
+        """Return the rows that were read, and (m, d) their vectors at a stage other than the head.
 
-        Raises:
-            NotAvailable: nobody has read them.
-            RunDamaged: the file does not fit; removing it mends that.
+        Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
         """
         import numpy as np
 

@@ -47,7 +47,7 @@ def _half_done(folder: Path) -> Iterator[Path]:
 
 
 def _unused(folder: Path) -> Iterator[Path]:
-    """Uploaded files that no run, sweep or choice names: by their fingerprint, so that a damaged record counts too."""
+    """Yield uploads that no run, sweep or choice names: by their fingerprint, so that a damaged record counts too."""
     uploads = [path for path in (folder / LIBRARY / FILES).glob("*") if _older(path, UNUSED_SECONDS)]
     if not uploads:
         return

@@ -40,8 +40,7 @@ def find_parents(config: RunConfig) -> list[str]:
 def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
     """Find the files of a run's lineage: in its folder or, since starters share theirs, in that of another starter.
 
-    Raises:
-        NotAvailable: one is missing.
+    Raises NotAvailable if one is missing.
     """
     found = []
     for name in record.lineage:
@@ -63,12 +62,8 @@ def inherit_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
 def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
     """Lend the data settings with which a planned training would keep out what its parents learned from.
 
-    Yields:
-        The settings, whose files are gone afterwards, and what `describe_unknown` says of the parents.
-
-    Raises:
-        RunNotFound: there is no parent of that name.
-        RunDamaged: the record of a parent cannot be read.
+    Yields settings, whose files are gone afterwards, and what `describe_unknown` says of the parents. Raises
+    RunNotFound or RunDamaged for a parent that cannot be read.
     """
     for parent in find_parents(config):
         store.read(parent)
@@ -81,8 +76,7 @@ def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataCo
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
     """Say how many rows of validation and test a planned training would leave out, and of which parents it is unknown.
 
-    Raises:
-        SentiscopeError: as `planned_lineage` and `core.data.load.load`: too few rows would be left, for one.
+    Raises as `planned_lineage` and `core.data.load.load`: too few rows would be left, for one.
     """
     from core.data.load import load
 
@@ -93,7 +87,7 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
-    """Return the lineage of a run; of an older run, which has none, it is computed where its data are here.
+    """Return the lineage of a run; that of an older run, which has none, is computed where its data are here.
 
     A run that is not older than its `child` is another one of that name.
     """

@@ -55,22 +55,21 @@ CHARACTERS_HEARD = 200_000
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model in evaluation mode on the CPU; shared by all readers, so nobody changes it."""
+    """A run with its model in evaluation mode on the CPU; shared by all readers, so nobody changes it.
+
+    What it is asked raises InputError for a class, a method or a place inside that it does not have, and RunDamaged
+    where a file of what is mixed in is missing or cannot be read.
+    """
 
     record: RunRecord
     model: Model
     tokenizer: Tokenizer
     folder: Path
     tell: OnProgress = silent
-    """Told how far what takes its time is; what it raises stops it."""
 
     @functools.cached_property
     def mix(self) -> Mix | None:
-        """What is mixed into its answers, read when it is first asked for; None: nothing.
-
-        Raises:
-            RunDamaged: a file is missing or cannot be read.
-        """
+        """Return what is mixed into its answers, read when it is first asked for; None: nothing."""
         weight = self.record.mix_weight
         return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
@@ -83,20 +82,12 @@ class LoadedRun:
         passage: int = 0,
         whole: Sequence[str] = (),
     ) -> Predictions:
-        """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run.
+        """Predict texts, in their order, empty ones included; probabilities are at the temperature of the run.
 
-        Args:
-            texts: any.
-            intervene: what is changed inside the network, for all texts or for each.
-            unmixed: say what the network alone does, where something is mixed in.
-            passage: read texts of more words than these passage by passage (`core.evaluation.predict`), with nothing
-                changed inside; 0: each as a whole.
-            whole: what TF-IDF reads in place of each of `texts`, where it is mixed in; empty: the same.
-
-        Raises:
-            InputError: an intervention names something the model does not have, or comes with passages; or passages of
-                a run that reads pairs.
-            RunDamaged: a file of what is mixed in is missing or cannot be read.
+        With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
+        where something is mixed in. `passage`: read longer texts passage by passage of so many words
+        (`core.evaluation.predict`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
+        place of each of `texts`.
         """
         task = self.record.task
         if passage:
@@ -110,22 +101,13 @@ class LoadedRun:
         return found.at(self.record.scaling, task)
 
     def by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> ByPassage:
-        """What it says of texts by the mean over their passages of so many words at most, and of each passage.
-
-        Raises:
-            InputError: it reads pairs.
-            RunDamaged: as `predict`.
-        """
+        """Predict texts by the mean over their passages of so many words, and each passage; InputError: pairs."""
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
         return by_passage(read, texts, words).at(self.record.scaling, self.record.task)
 
     def vector(self, text: str, space: str = "") -> np.ndarray:
-        """(d,) of a text: what its head reads, or the mean over the tokens at a stage of `core.runs.layers`.
-
-        Raises:
-            InputError: there is no such stage.
-        """
+        """Return (d,) of a text: what its head reads, or the mean over the tokens at a stage of `core.runs.layers`."""
         if not space:
             found: np.ndarray = self.predict([text]).pooled[0]
             return found
@@ -136,7 +118,7 @@ class LoadedRun:
         return read[names.index(space), 0]
 
     def _heard(self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene) -> Predictions:
-        """The same in portions so small that whoever watches hears of each soon: its tokens, then each batch."""
+        """Predict in portions so small that whoever watches hears of each soon: its tokens, then each batch."""
         longest = max(map(len, texts), default=0)
         batch, portion = at_once(longest, self.tokenizer.max_length), max(1, CHARACTERS_HEARD // (longest + 1))
         found = []
@@ -151,14 +133,7 @@ class LoadedRun:
         self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Intervention | None = None, *, unmixed: bool = False) -> SentenceView:
-        """One text with everything inside the model; probabilities at the temperature of the run.
-
-        With `unmixed` those of the network alone, at the same temperature, where something is mixed in.
-
-        Raises:
-            InputError: the intervention names something the model does not have.
-            RunDamaged: a file of what is mixed in is missing or cannot be read.
-        """
+        """Look inside one text; probabilities are at the run's temperature, if `unmixed` of the network alone."""
         record = self.record
         return inspect_text(
             self.model,
@@ -173,12 +148,7 @@ class LoadedRun:
         )
 
     def edits(self, text: str, line: str) -> Edits:
-        """What a line (`core.interpret.edits`) changes inside when it reads a text.
-
-        Raises:
-            InputError: it names something that this run does not have; says what it has.
-            RunDamaged: a file of what is mixed in is missing or cannot be read.
-        """
+        """Return what a line (`core.interpret.edits`) changes inside for a text; InputError says what it has."""
         if not line.strip():
             return NO_EDITS
         return allowed(self.record.config.model, self.inspect(text)).asked(line)
@@ -192,13 +162,9 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> Explanation:
-        """What each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
+        """Return what each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
 
         With `intervene` and `unmixed` as the model that is changed so reads the text, and what is left of it.
-
-        Raises:
-            InputError: no such method or class, one that this model cannot be explained by, or an intervention that
-                names something the model does not have.
         """
         return explain(self.reader(intervene, unmixed=unmixed), text, method, target)
 
@@ -211,42 +177,28 @@ class LoadedRun:
         unmixed: bool = False,
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
-        """The same by every method, or by some that are named, one more with each step, and how far they agree.
-
-        Raises:
-            InputError: no such class, or an intervention that names something the model does not have.
-        """
+        """Yield the same by every method, or those named, one more with each step, and how far they agree."""
         return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
     ) -> Patches:
-        """What the log-odds of a class become with the inside of a donor in a text, one place at a time.
+        """Return what the log-odds of a class become with the inside of a donor in a text, one place at a time.
 
-        Raises:
-            InputError: no such class, a model without attention, texts of different lengths, or an intervention that
-                names something it lacks.
+        Raises InputError also for texts of different lengths.
         """
         return patch(self.reader(intervene, unmixed=unmixed), text, donor, target)
 
     def parts(
         self, text: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
     ) -> Parts:
-        """What silencing each part of the model does to the log-odds of a class, besides what is changed.
-
-        Raises:
-            InputError: no such class, a model without attention, or an intervention that names something it lacks.
-        """
+        """Return what silencing each part of the model does to the log-odds of a class, besides what is changed."""
         return parts(self.reader(intervene, unmixed=unmixed), text, target)
 
     def lambdas(
         self, text: str, target: str = "", change: Intervention | None = None, *, unmixed: bool = False
     ) -> LambdaCurves:
-        """What each λ does to the log-odds of a class, from one end of its range to the other; `change` stays.
-
-        Raises:
-            InputError: no such class, or a model without λ.
-        """
+        """Return what each λ does to the log-odds of a class over its whole range; `change` stays."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
@@ -265,11 +217,9 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> Steps:
-        """The forward pass of a text as stages; layer and head from 1, component from 0.
+        """Return the forward pass of a text as stages; layer and head from 1, component from 0.
 
-        Raises:
-            InputError: the model has no such layer, head or component, or not what an intervention names.
-            NotAvailable: the text has no token, or too many.
+        Raises NotAvailable if the text has no token, or too many.
         """
         return steps(self.reader(intervene, unmixed=unmixed), text, layer, head, component)
 
@@ -283,43 +233,34 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> Iterator[Search]:
-        """The search for the smallest change of a text that changes its answer, as it goes on.
-
-        Raises:
-            InputError: no such class, a number of readings that cannot be, or an intervention that names something the
-                model does not have.
-        """
+        """Search for the smallest change of a text that changes its answer, and yield how it goes on."""
         return search(self.reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def reach(self, asked: Sequence[Step], target: str) -> Reach:
-        """What it says of a template with more and more words put in (`core.interpret.templates.steps`).
-
-        Raises:
-            InputError: no such class.
-        """
+        """Return what it says of a template with more and more words put in (`core.interpret.templates.steps`)."""
         return reach(self.reader(), asked, target)
 
     def watched(self, tell: OnProgress) -> LoadedRun:
-        """The same, that tells again and again how far it is with what takes its time; what `tell` raises stops it."""
+        """Return the same, which tells how far it is with what takes its time; what `tell` raises stops it."""
         other = dataclasses.replace(self, tell=tell)
         vars(other)["mix"] = self.mix
         return other
 
     def randomised(self, seed: int = 0) -> LoadedRun:
-        """The same run with its weights in random order, what is mixed in too: it has learned nothing."""
+        """Return the run with its weights in random order, what is mixed in too: it has learned nothing."""
         other = dataclasses.replace(self, model=shuffled(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffled(self.mix.model, seed))
         return other
 
     def dropping(self, seed: int = 0) -> LoadedRun:
-        """The same run with dropout left on, seeded: in each reading other parts of the network are missing."""
+        """Return the run with dropout left on, seeded: in each reading other parts of the network are missing."""
         other = dataclasses.replace(self, model=dropping(self.model, seed))
         vars(other)["mix"] = self.mix
         return other
 
     def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:
-        """What it lends to whoever explains its answers, as trained or changed inside."""
+        """Return what it lends to whoever explains its answers, as trained or changed inside."""
         record = self.record
         return Reader(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -337,12 +278,9 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """The model with the best weights so far, and its tokenizer; with `tags` also of a run that tags words.
+    """Return the model with the best weights so far, and its tokenizer; with `tags` also of a run that tags words.
 
-    Raises:
-        RunNotFound: no such run.
-        InputError: it tags words, and is asked for labels of texts.
-        RunDamaged: a file is missing or cannot be read; the message names it.
+    Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
     """
     record, folder = store.read(run), store.path(run)
     if not tags:
@@ -352,16 +290,11 @@ def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
 
 
 def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
-    """The TF-IDF model that is mixed into the answers of a run.
-
-    Raises:
-        RunDamaged: a file is missing or cannot be read; the message names it.
-    """
+    """Read the TF-IDF model that is mixed into the answers of a run; RunDamaged names the file."""
     return _read(folder / MIX, compose(CHARACTERS).model, record)
 
 
 def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, Tokenizer]:
-    """A model with its tokenizer from their two files."""
     for name in (TOKENIZER, WEIGHTS):
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: not there; {_why(record)}")
@@ -381,7 +314,7 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
 
 
 def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
-    """A model whose unchanged weights are read where its backbone lies, and only if there are any."""
+    """Read a model whose unchanged weights are read where its backbone lies, and only if there are any."""
     known, classes = Borrowed.read(folder), len(record.classes)
     known.check(config, record.run)
 
@@ -405,7 +338,7 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
 
 
 def _why(record: RunRecord) -> str:
-    """Of a file that is not there: when it comes, or what to do."""
+    """Say of a file that is not there when it comes, or what to do."""
     if record.status in ("queued", "running"):
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"
     if record.status == "done":

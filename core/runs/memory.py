@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 NUMBER = 4
 """Bytes of one, float32."""
 WEIGHTS, LEARNED, WRITTEN = 1, 4, 2
-"""Numbers for each weight: itself; where it learns its gradient, two means of AdamW, and a copy of the best; and while
-those of the best epoch are written, the file in the memory of its library, twice. A checkpoint is written number by
-number."""
+"""Numbers for each weight: itself; its gradient, two means of AdamW and a copy of the best; twice the file as written.
+
+The second only where it learns; the third is the file of the best epoch in the memory of its library. A checkpoint is
+written number by number.
+"""
 OF_WIDTH, OF_FF_WIDTH = 12, 2
 """Numbers kept for the gradient of each token in each layer, as multiples of the two widths of a layer. Measured on
 BERT's blocks: 10.0 widths and 2 feed-forward widths, 11.2 with a lexicon in the attention."""
@@ -36,12 +38,7 @@ PROCESS = 800_000_000
 
 
 def needed(config: RunConfig, length: int) -> int:
-    """Bytes that a training of a pretrained model takes at most; it is less where texts are shorter than the longest.
-
-    Args:
-        config: of the run.
-        length: tokens of the longest text.
-    """
+    """Return the bytes that a training of a pretrained model takes at most, if its longest text has `length` tokens."""
     model, training = config.model, config.training
     below = sum(part.parameters for part in parts(model, vocabulary=config.text.max_vocab, classes=2)[:2])
     every = parameters(model, vocabulary=config.text.max_vocab, classes=2)
@@ -54,16 +51,7 @@ def needed(config: RunConfig, length: int) -> int:
 
 
 def check_fits(config: RunConfig, length: int, free: int) -> None:
-    """Refuse a training that cannot fit, before it has begun.
-
-    Args:
-        config: of the run, with a backbone.
-        length: tokens of the longest text.
-        free: bytes, of the device that it would train on.
-
-    Raises:
-        ConfigError: says how much is needed and free, and what takes less.
-    """
+    """Refuse a training that cannot fit into `free` bytes of its device; ConfigError says what takes less."""
     takes, training = needed(config, length), config.training
     if takes <= free:
         return
@@ -88,14 +76,10 @@ class Cost(NamedTuple):
 
 
 def cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """What a training takes before it is created; None of a model of ours, which fits wherever Python does.
+    """Return what a training takes before it is created; None of a model of ours, which fits wherever Python does.
 
-    Args:
-        config: of the run.
-        records: of earlier runs, which its length and its speed are known from.
-
-    Raises:
-        ConfigError: it cannot fit into memory or time; says what takes less.
+    ConfigError says what takes less, if it cannot fit into memory or time. `records` of earlier runs tell length and
+    speed.
     """
     if config.model.family != "pretrained":
         return None
@@ -109,11 +93,7 @@ def cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
 
 
 def check_time(config: RunConfig, seconds: float) -> None:
-    """Refuse a training that would not end within a week.
-
-    Raises:
-        ConfigError: says how long it would take, and what takes less.
-    """
+    """Refuse a training that would not end within a week; ConfigError says what takes less."""
     if seconds <= LONGEST_DAYS * DAY:
         return
     ways = ["fewer training.epochs", "data.limit", "a smaller backbone", "a GPU"]
@@ -126,7 +106,7 @@ def check_time(config: RunConfig, seconds: float) -> None:
 
 
 def free_memory(device: torch.device | None = None) -> int:
-    """Bytes that are free for a training: of this machine and of what its container may take, or of a GPU."""
+    """Return the bytes that are free for a training: of this machine and its container, or of a GPU."""
     if device is not None and device.type == "cuda":
         import torch
 
@@ -135,7 +115,7 @@ def free_memory(device: torch.device | None = None) -> int:
 
 
 def _left_by_limits(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
-    """Bytes that each control group of this process leaves, in either version; what was read of files can be let go."""
+    """Yield the bytes that each control group of this process leaves; what was read of files can be let go."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:  # no Linux

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from core import data, runs
 from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
 from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
 
@@ -15,16 +16,12 @@ if TYPE_CHECKING:
 
 
 def evaluated_splits(run: Path) -> list[str]:
-    """The splits that a run directory has predictions of, in alphabetical order."""
+    """Return the splits that a run directory has predictions of, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
 
 
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
-    """Say why a table of predictions cannot be that of a run with these classes.
-
-    Raises:
-        RunDamaged: always.
-    """
+    """Raise RunDamaged with why a table of predictions cannot be that of a run with these classes."""
     lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
     why = (
         f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
@@ -33,17 +30,12 @@ def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
 
 
 def read_predictions(path: Path) -> pd.DataFrame:
-    """The table that `core.runs.results.write_split` has written.
+    """Read the table that `core.runs.results.write_split` has written; RunDamaged: it cannot be read.
 
-    Where the run keeps no texts they are joined again from its data set; where that is not here, each text says so.
-
-    Raises:
-        RunDamaged: it cannot be read, or is larger than any that is written here; the message names it.
+    Where the run keeps no texts they are joined again from its data set; if that is not here, each text says so.
     """
-    from core.data.parquet import read_parquet
-
     try:
-        table = read_parquet(path)
+        table = data.parquet.read_parquet(path)
     except DataError as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     if "text" in table:
@@ -57,7 +49,7 @@ def read_predictions(path: Path) -> pd.DataFrame:
 
 
 def lacks_texts(folder: Path, record: RunRecord) -> str:
-    """Why the texts of a run cannot be shown here, and what to do; empty: they can."""
+    """Say why the texts of a run cannot be shown here, and what to do; empty: they can."""
     if record.config.data.texts:
         return ""
     try:
@@ -69,31 +61,17 @@ def lacks_texts(folder: Path, record: RunRecord) -> str:
 
 
 def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with texts and own columns, as a run that keeps them has it.
-
-    Raises:
-        NotAvailable: the data set is not here, or no longer what it was.
-    """
-    from core.runs.results import own_columns
-
+    """Add texts and own columns, as a run that keeps them has; NotAvailable: the data set is not here, or changed."""
     rows = _texts(path.parents[2], path.parent.name)
     if len(rows) != len(table):
         raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
     table.insert(1, "text", rows["text"].to_numpy())
-    return table.assign(**own_columns(rows, set(table.columns)))
+    return table.assign(**runs.results.own_columns(rows, set(table.columns)))
 
 
 @functools.lru_cache(maxsize=8)
 def _texts(folder: Path, split: str) -> pd.DataFrame:
-    """The rows of a split of a run's data set.
-
-    Raises:
-        NotAvailable: they are not here.
-    """
-    from core.runs.seen import trained_on
-    from core.runs.store import RunStore
-
-    splits = trained_on(RunStore(folder.parent).read(folder.name)).splits
+    splits = runs.seen.trained_on(runs.store.RunStore(folder.parent).read(folder.name)).splits
     if split not in splits:
         raise NotAvailable(f"the data set has no split '{split}'")
     return splits[split]

@@ -1,13 +1,8 @@
-"""Maps of a run's embeddings: files of the run directory, and processes that compute them. Imports nothing heavy.
+"""Maps of a run's embeddings: files of the run directory, of a starter in `maps` of the cache. Imports nothing heavy.
 
-What is computed of a starter run, which nobody changes, is kept under the same names in `maps` of the cache.
-
-projections/<hash>.npy            a record per placed row: row, place, measured, silhouette in the space and on the map
-projections/<hash>.json           everything the map depends on in clear, its quality, the SHA-256 of the .npy
-projections/<hash>.progress.json  only while it is computed, or after it failed: who does it, and how far they are
-projections/<hash>.log            what that process printed, if the dashboard started it
-
-<hash> is the SHA-256 of the settings, of the embeddings and of the predictions (labels) that the map is made from.
+projections/<hash>.npy: a record per placed row (row, place, measured, silhouette in the space and on the map);
+projections/<hash>.json: everything the map depends on in clear, its quality, the SHA-256 of the .npy. <hash> is the
+SHA-256 of the settings, of the embeddings and of the predictions (labels) that the map is made from.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from core import stored
+from core import evaluation, stored
 from core.atomic import write_bytes, write_text
 from core.exceptions import InputError, RunDamaged
 from core.fingerprint import file_fingerprint, fingerprint
@@ -45,8 +40,6 @@ FOLDER = "projections"
 
 
 class _Worth(msgspec.Struct):
-    """`summary` of a map, what is read of it again."""
-
     reason: str
     neighbours_kept: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
 
@@ -71,7 +64,7 @@ class Space(NamedTuple):
 
 
 def summary(made: Projection) -> dict[str, Any]:
-    """What a map is worth, as plain data."""
+    """Return what a map is worth, as plain data."""
     quality = made.quality
     return {
         "measured_rows": len(quality.rows),
@@ -94,10 +87,8 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def offer(self) -> Offer:
-        """What stands in its place."""
-        from core.evaluation.projection import NAMES
-
-        name = NAMES[self.config.method]
+        """Return what stands in its place."""
+        name = evaluation.projection.NAMES[self.config.method]
         return Offer(
             f"Compute the {name} map",
             f"{name} map",
@@ -109,8 +100,7 @@ class MapFiles(Analysis["Projection"]):
     def of(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Name the file after the settings, embeddings and labels that the map is made from.
 
-        Raises:
-            InputError: the run has no embeddings of that split.
+        Raises InputError if the run has no embeddings of that split.
         """
         folder, record = store.path(run), store.read(run)
         source = folder / EVALUATION / split
@@ -131,7 +121,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its command."""
+        """Return its command."""
         options = {"split": self.split, "method": self.config.method, "dimensions": self.config.dimensions}
         options |= {"rows": self.config.rows, **({"space": self.config.space} if self.config.space else {})}
         options |= {"seed": self.config.seed}
@@ -139,16 +129,14 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def layers(self) -> LayerFiles:
-        """Of a map of a layer, where the layers are kept."""
+        """Return where the layers are kept, of a map of a layer."""
         return LayerFiles.of(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
         """Read what it is made from, and place it.
 
-        Raises:
-            RunDamaged: the embeddings cannot be read.
-            InputError: they are too few, or not finite.
-            NotAvailable: the method's library is missing.
+        Raises RunDamaged, InputError if there are too few rows or infinite ones, and NotAvailable without the method's
+        library.
         """
         if self.config.space:
             self.layers.known(tell)
@@ -156,12 +144,7 @@ class MapFiles(Analysis["Projection"]):
         return project_space(self.space(self.store.read(self.run).classes), self.config, tell)
 
     def space(self, classes: tuple[str, ...]) -> Space:
-        """The vectors that it is made from.
-
-        Raises:
-            RunDamaged: they cannot be read.
-            NotAvailable: the layers of the model have not been read.
-        """
+        """Return the vectors that it is made from; NotAvailable: the layers of the model have not been read."""
         import numpy as np
 
         vectors, labels = read_vectors(self.store.path(self.run), self.split, classes)
@@ -171,14 +154,8 @@ class MapFiles(Analysis["Projection"]):
         return Space(rows, vectors, labels[rows])
 
     def read(self) -> Projection | None:
-        """A map that is there; None if it is not.
-
-        Raises:
-            RunDamaged: its files do not fit each other; computing it again mends that.
-        """
+        """Return a map that is there; None: it is not. RunDamaged: computing it again mends its files."""
         import numpy as np
-
-        from core.evaluation.projection import Projection, Quality
 
         path = self.path("npy")
         try:
@@ -189,8 +166,11 @@ class MapFiles(Analysis["Projection"]):
             table = np.load(io.BytesIO(content), allow_pickle=False)
             quality, measured = about.quality, np.flatnonzero(table["measured"])
             at = measured[:0] if quality.reason else measured
-            found = Quality(measured, table["space"][at], table["map"][at], quality.neighbours_kept, quality.reason)
-            return Projection(table["row"].astype(np.int64), table["place"], found, about.explained)
+            found = evaluation.projection.Quality(
+                measured, table["space"][at], table["map"][at], quality.neighbours_kept, quality.reason
+            )
+            rows = table["row"].astype(np.int64)
+            return evaluation.projection.Projection(rows, table["place"], found, about.explained)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, IndexError, MemoryError) as error:
@@ -222,8 +202,6 @@ class MapFiles(Analysis["Projection"]):
 
 
 def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgress | None = None) -> Projection:
-    """`core.evaluation.projection.project` of a space, with rows of the split; raises the same."""
-    from core.evaluation.projection import project
-
-    made = project(space.vectors, space.labels, config, on_progress)
+    """Project a space as `core.evaluation.projection.project` does, with rows of the split."""
+    made = evaluation.projection.project(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])

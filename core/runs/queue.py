@@ -36,16 +36,12 @@ HELD = "SENTISCOPE_HELD"
 
 
 def cores() -> int:
-    """CPU cores that this process may use."""
+    """Return the CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def limit() -> int:
-    """How many runs may train at once: SENTISCOPE_JOBS, else half of the cores.
-
-    Raises:
-        ConfigError: SENTISCOPE_JOBS is not a positive whole number.
-    """
+    """Return how many runs may train at once: SENTISCOPE_JOBS, else half of the cores; ConfigError: no such number."""
     chosen = os.environ.get("SENTISCOPE_JOBS", "")
     if not chosen:
         return max(1, cores() // 2)
@@ -55,16 +51,15 @@ def limit() -> int:
 
 
 def threads() -> int:
-    """CPU threads of one run, so that all that may train at once share the machine."""
+    """Return the CPU threads of one run, so that all that may train at once share the machine."""
     return max(1, cores() // limit())
 
 
 @contextlib.contextmanager
 def only_process(run: Path, wait: float = 0.0) -> Iterator[int]:
-    """Hold a run's directory for this process, waiting at most `wait` seconds; gives the handle of its lock.
+    """Hold a run's directory for this process, waiting at most `wait` seconds; yield the handle of its lock.
 
-    Raises:
-        InputError: another process has it.
+    Raises InputError if another process has it.
     """
     with opened(run / ".lock") as handle:
         until = time.monotonic() + wait
@@ -79,20 +74,9 @@ def only_process(run: Path, wait: float = 0.0) -> Iterator[int]:
 def slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until this run may train, the oldest first, and hold one of `limit()` slots.
+    """Wait until this run may train, the oldest `created` first, and yield the handle of one of `limit()` slots.
 
-    Args:
-        runs: directory of all runs.
-        run: name of this one.
-        created: ISO time in UTC; decides the order.
-        stopped: asked before anything else and while waiting.
-        kind: of the work.
-
-    Yields:
-        The handle of the slot's lock.
-
-    Raises:
-        Cancelled: `stopped` said so.
+    `stopped` is asked before anything else and while waiting; Cancelled if it says so.
     """
     folder = _folder(runs)
     ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
@@ -105,11 +89,7 @@ def slot(
 
 
 def check_room(runs: Path, kind: str = TRAINING) -> None:
-    """Refuse to let more wait than the server allows.
-
-    Raises:
-        InputError: as many wait as may.
-    """
+    """Refuse with InputError to let more wait than the server allows."""
     allowed = quotas.WAITING if kind == TRAINING else quotas.SHORT_WAITING
     if (waiting := len(_tickets(runs / FOLDER, kind))) < allowed():
         return
@@ -136,17 +116,10 @@ def clear(runs: Path) -> None:
 def in_turn(
     command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, request: str = ""
 ) -> list[str]:
-    """The command line of a small process that waits for its turn and then becomes `command`.
+    """Return the command of a small process that waits for its turn and then becomes `command`.
 
-    Args:
-        command: a program with its arguments.
-        runs: directory of all runs.
-        name: of the ticket.
-        created: as for `slot`.
-        kind: of the work.
-        run: directory that the process holds from the beginning (`only_process`), if any.
-        request: name of a file in it; when it appears, `command` begins out of turn and without a slot, to write down
-            that it was cancelled. SIGTERM makes that file.
+    It holds the directory `run` from the beginning (`only_process`), if any. When the file `request` appears there,
+    which SIGTERM makes, `command` begins out of turn and without a slot, to write down that it was cancelled.
     """
     if os.name == "nt":
         return list(command)
@@ -155,7 +128,7 @@ def in_turn(
 
 
 def become() -> None:
-    """What the process of `in_turn` does."""
+    """Do what the process of `in_turn` does."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
     cancel = Path(run) / request if request else None
     if cancel:
@@ -178,7 +151,7 @@ def become() -> None:
 
 
 def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib.ExitStack) -> int:
-    """The slot, locked for as long as `held` is open, once it is this ticket's turn."""
+    """Return the slot, locked for as long as `held` is open, once it is this ticket's turn."""
     while True:
         if stopped():
             raise Cancelled("cancelled while waiting in the queue")
@@ -190,7 +163,7 @@ def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib
 
 @contextlib.contextmanager
 def _ticket(path: Path) -> Iterator[None]:
-    """A locked file that shows others who waits; made again if another process cleared it away unlocked."""
+    """Hold a locked file that shows others who waits; made again if another process cleared it away unlocked."""
     while True:
         with opened(path) as handle:
             while not try_lock(handle):
@@ -206,18 +179,18 @@ def _ticket(path: Path) -> Iterator[None]:
 
 
 def _tickets(folder: Path, kind: str) -> list[Path]:
-    """Of those who wait, the oldest first; some may have died."""
+    """List those who wait, the oldest first; some may have died."""
     return sorted(folder.glob(f"{kind}ticket-*"))
 
 
 def _place(ticket: Path, kind: str) -> int:
-    """How many tickets are older, 0 only where none of them is held; those of dead processes are cleared away."""
+    """Count the older tickets, 0 only where none of them is held; those of dead processes are cleared away."""
     older = [other for other in _tickets(ticket.parent, kind) if other.name < ticket.name]
     return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:
-    """Take away a file that nobody holds; whether it is gone."""
+    """Take away a file that nobody holds; return whether it is gone."""
     try:
         with opened(path) as handle:
             if not try_lock(handle):
@@ -229,7 +202,7 @@ def _clear_away(path: Path) -> bool:
 
 
 def _is_there(handle: int, path: Path) -> bool:
-    """Whether this open file is still the one of that name."""
+    """Return whether this open file is still the one of that name."""
     with contextlib.suppress(OSError):
         return os.path.samestat(os.fstat(handle), path.stat())
     return False
@@ -248,7 +221,7 @@ def _take(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
 
 
 def _left_to_us(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
-    """The slot that this process got before it became this program, if it did."""
+    """Return the slot that this process got before it became this program, if it did."""
     for path in folder.glob(f"{kind}slot-*"):
         if (handle := _inherited(path)) is not None:
             held.callback(os.close, handle)
@@ -257,7 +230,7 @@ def _left_to_us(folder: Path, kind: str, held: contextlib.ExitStack) -> int | No
 
 
 def _inherited(path: Path) -> int | None:
-    """The handle of a file among those that were left to this program; from now on children get none of it."""
+    """Return the handle of a file among those left to this program; from now on children get none of it."""
     left = os.environ.get(HELD, "").split()
     for number in left:
         if number.isdecimal() and _is_there(int(number), path):
@@ -276,7 +249,7 @@ def _folder(runs: Path) -> Path:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """A file's handle, the one left to this program if there is one; closing it frees its lock."""
+    """Open a file, or take the handle left to this program if there is one; closing it frees its lock."""
     with storage_errors(path):
         left = _inherited(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644) if left is None else left

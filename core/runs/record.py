@@ -12,6 +12,8 @@ from core.config import RunConfig
 from core.data.decisions import ReadingDecision
 from core.data.table import Task
 from core.exceptions import InputError
+from core.metrics import INTERVAL_VERSION
+from core.metrics import METRICS as MEASURES
 from core.paths import ELSEWHERE
 from core.stored import Count, Figure, Seconds, leaves
 from core.training.scaling import Scaling
@@ -141,15 +143,12 @@ class Mixed(TypedDict, total=False):
     """TF-IDF mixed into the answers of the network; see core.evaluation.mix."""
 
     model: str
-    """A preset."""
     weight: Annotated[float, Meta(ge=0, le=1)]
     """Of the network, the rest is that of TF-IDF; chosen on the validation split."""
     rows: Count
-    """Of that split."""
     network: Metrics
     """By split, what the network reaches alone, as trained."""
     tfidf: Metrics
-    """The same of TF-IDF."""
 
 
 class Timing(TypedDict, total=False):
@@ -166,9 +165,7 @@ class Inference(Timing, total=False):
     """Of a batch, what a prediction takes; see core.evaluation.efficiency. Older runs know the batch alone."""
 
     one: Timing
-    """Of a single text."""
     memory: Count
-    """Bytes."""
     device: str
     processor: str
     machine: str
@@ -207,7 +204,6 @@ class Along(TypedDict):
     """Counter-examples that a training took along."""
 
     rows: Count
-    """In its training split."""
     digest: str
     """Of the list as it was then."""
 
@@ -269,9 +265,7 @@ class RunRecord:
     """One run. `results` is filled when it is done; everything else is known from the start or as it goes."""
 
     run: str
-    """Directory name; letters, digits, dot, dash, underscore."""
     preset: str
-    """What its settings began with."""
     status: Status
     config: RunConfig
     created: Time
@@ -282,7 +276,7 @@ class RunRecord:
     task: Task = "single"
     """Whether texts have one label or several, or their words a tag each; known with the classes."""
     ordered: bool = False
-    """Whether the classes stand in an order, the worst first; known with the classes."""
+    """Whether the classes stand in an order, the worst first."""
     vocabulary: Count = 0
     max_length: Count = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""
@@ -292,7 +286,6 @@ class RunRecord:
     lineage_unknown: Annotated[tuple[str, ...], Meta(max_length=1000)] = ()
     """Runs that it started from or was taught by, of which it is not known what they learned from."""
     pairs: bool = False
-    """Whether it reads two texts at once (`core.text.pair`); known with its tokenizer."""
     data_fingerprint: str = ""
     data_notes: tuple[str, ...] = ()
     data_decisions: Annotated[tuple[ReadingDecision, ...], Meta(max_length=100)] = ()
@@ -316,44 +309,44 @@ class RunRecord:
 
     @property
     def tuned_thresholds(self) -> dict[str, float] | None:
-        """By label the threshold that was chosen on validation; None where texts have one label."""
+        """Return by label the threshold chosen on validation; None where texts have one label."""
         return self.results.get("tuned", {}).get("thresholds")
 
     @property
     def temperature(self) -> float:
-        """How far its answers are moved towards doubt wherever it says something; 1 of older runs: not at all."""
+        """Return how far its answers are moved towards doubt; 1 of older runs: not at all."""
         return self.results.get("temperature", {}).get("value", 1.0)
 
     @property
     def scaling(self) -> Scaling:
-        """The same with where doubt is: the class prior of a run that was taught it."""
+        """Return the same with where doubt is: the class prior of a run that was taught it."""
         prior = self.results.get("temperature", {}).get("prior", {})
         return Scaling(self.temperature, tuple(prior[name] for name in self.classes) if prior else ())
 
     @property
     def answering(self) -> str:
-        """Changes with what is done to the output of its model, which is known last."""
+        """Return a text that changes with what is done to the output of its model, which is known last."""
         prior = "".join(f" {share}" for share in self.scaling.prior)
         return f"{self.temperature} {self.mix_weight}{prior}"
 
     @property
     def mix_weight(self) -> float | None:
-        """What its network counts in its answers, 0 to 1, where TF-IDF is mixed in; None where nothing is."""
+        """Return the weight of its network, 0 to 1, where TF-IDF is mixed in; None where nothing is."""
         return self.results.get("mix", {}).get("weight")
 
     @property
     def mixture(self) -> str:
-        """That TF-IDF is mixed into its answers, for a person; empty where it is not."""
+        """Say that TF-IDF is mixed into its answers; empty where it is not."""
         return mixture([self])
 
     @property
     def described(self) -> str:
-        """Its preset, and what is mixed into its answers: `vanilla mixed with TF-IDF, w = 0.60`."""
+        """Name its preset, and what is mixed into its answers: `vanilla mixed with TF-IDF, w = 0.60`."""
         return f"{self.preset} {self.mixture}".rstrip()
 
     @property
     def unbound(self) -> str:
-        """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
+        """Say why a run of another machine cannot be trained on here, and what to do; empty: it can."""
         data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
         named = (data, *lexicons, teacher, backbone, self.config.data.examples)
@@ -375,22 +368,18 @@ class RunRecord:
 
     @property
     def strange(self) -> list[str]:
-        """The dotted names of what a newer version has written and this one does not know."""
+        """Return the dotted names of what a newer version has written and this one does not know."""
         return list(leaves(self.newer))
 
 
 def mixture(records: Iterable[RunRecord]) -> str:
-    """`RunRecord.mixture` of runs that differ in their seeds: from the least weight to the largest."""
+    """Describe the mixture of runs that differ in their seeds: from the least weight to the largest."""
     weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
     return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""
 
 
 def refuse_tagged(record: RunRecord) -> None:
-    """Say what a run that tags words has, in place of labels of texts.
-
-    Raises:
-        InputError: it is one.
-    """
+    """Refuse a run that tags words, with what it has in place of labels of texts; raises InputError."""
     if record.task == "tokens":
         raise InputError(
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "
@@ -399,10 +388,44 @@ def refuse_tagged(record: RunRecord) -> None:
 
 
 def refuse_passages(record: RunRecord) -> None:
-    """Say so where a run cannot read a text passage by passage.
-
-    Raises:
-        InputError: it reads pairs.
-    """
+    """Refuse a run that reads pairs, which it cannot read passage by passage; raises InputError."""
     if record.pairs:
         raise InputError(f"--passage: run '{record.run}' reads two texts side by side, each as a whole")
+
+
+def upgrade_intervals(results: Results) -> Results:
+    """Return results whose intervals follow today's methods (`core.evaluation.intervals.METHOD`).
+
+    Records without a version have a percentile bootstrap for every metric. Shares are computed anew from their value
+    and the rows of the split. What only the predictions could tell is left out: the calibration error, whose old
+    interval may not even hold its value; so is what has no width.
+    """
+    if "intervals" not in results or results.get("interval_version", 1) >= INTERVAL_VERSION:
+        return results
+    rows = {split: known.get("of", 0) for split, known in results.get("silhouette", {}).items()}
+    found: Results = {**results, "interval_version": INTERVAL_VERSION}
+    found["intervals"] = _upgrade(results["intervals"], results.get("metrics", {}), rows)
+    if "intervals" in results.get("tuned", {}):
+        tuned = results["tuned"]
+        found["tuned"] = {**tuned, "intervals": _upgrade(tuned["intervals"], tuned.get("metrics", {}), rows)}
+    return found
+
+
+def _upgrade(intervals: Intervals, metrics: Metrics, rows: dict[str, int]) -> Intervals:
+    return {
+        split: {
+            name: new
+            for name, ends in ranges.items()
+            if (new := _interval(name, ends, metrics.get(split, {}).get(name), rows.get(split, 0))) is not None
+        }
+        for split, ranges in intervals.items()
+    }
+
+
+def _interval(name: str, ends: list[float], value: Any, rows: int) -> list[float] | None:
+    metric = MEASURES.get(name)
+    if metric is not None and metric.whole_rows:
+        from core.evaluation.intervals import wilson  # NumPy: lists of runs are read without it
+
+        return list(wilson(round(value * rows), rows)) if rows and value is not None else None
+    return None if (metric is not None and metric.parts) or ends[0] == ends[1] else ends

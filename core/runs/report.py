@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,22 @@ from core.numbers import count, whole_percent
 from core.runs import seen
 from core.runs.costs import Line, costs
 from core.runs.differences import row_differences
-from core.runs.doubt import doubt
 from core.runs.judged import Judged, predictions_of
 from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
+from core.settings import LARGEST_SEED
+from core.text.nonsense import nonsense
 from core.text.passages import passages
 from core.training.temperature import LEAST
 
 FEW = 30
 """Rows below which figures say little."""
+MADE_UP = 500
+NEAR_PRIOR = 0.10
+"""No probability is further from the prior than this: the text is answered with doubt."""
+DOUBT_SEED = LARGEST_SEED + 1
+"""That of no training, so that its made-up texts are others."""
 OnProgress = Callable[[str, float], None]
 """What is done now, and which share of all is done."""
 
@@ -47,17 +53,10 @@ def report(
     lines: Mapping[str, Line] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Everything that is measured of a run on rows, as plain data.
+    """Measure a run on rows, as plain data; `lines` are the thresholds at cost ratios by class, for `costs`.
 
-    Args:
-        loaded: The run.
-        given: The rows.
-        by: A column of the rows, for metrics of each of its values.
-        lines: By class the threshold at a cost ratio, for `costs`.
-        on_progress: Told what is done; may raise to stop.
-
-    Raises:
-        InputError: there is no such column.
+    With `by`, a column of the rows, also for each of its values; InputError: there is no such column. `on_progress` is
+    told what is done, and may raise to stop.
     """
     record, rows = loaded.record, given.rows
     column = column_of(rows, by, record.classes) if by else None
@@ -94,14 +93,10 @@ def report(
 
 
 def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    """`metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
+    """Return `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
 
     Of several labels also `tuned`: the same at the thresholds that the run chose on its validation split, or None.
-
-    Args:
-        record: Says of which classes and task.
-        labels: (n,) class numbers, or (n, C) zeros and ones.
-        probabilities: (n, C).
+    `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
     classes, task, given = record.classes, record.task, (labels, probabilities)
     found = _at(record, HALF, *given)
@@ -120,13 +115,13 @@ def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) ->
 
 
 def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
-    """The thresholds that a multi-label run chose on its validation split: in class order, and by label; else 0.5."""
+    """Return the thresholds of a multi-label run, in class order and by label; else 0.5 and None."""
     names = record.tuned_thresholds
     return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
 
 
 def warnings(measured: Mapping[str, Any]) -> list[str]:
-    """What a person must know before repeating these numbers, a sentence each."""
+    """Say what a person must know before repeating these numbers, a sentence each."""
     found, cut = [], measured["truncated"]
     if measured["n"] < FEW:
         rows = plural(measured["n"], "row")
@@ -178,7 +173,7 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
 def _calibration(
     record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
 ) -> dict[str, Any]:
-    """The temperature of a run, what reads probabilities (loss, ece, brier) at it and as trained, answers changed."""
+    """Describe the temperature of a run: what reads probabilities at it and as trained, answers that it changed."""
     trained = metrics.before(labels, found, record.task, record.scaling)
     told: dict[str, Any] = {
         "temperature": record.temperature,
@@ -192,7 +187,7 @@ def _calibration(
 
 
 def _temperature(told: Mapping[str, Any]) -> str:
-    """What was done to the probabilities; nothing of a run that is older than that."""
+    """Say what was done to the probabilities; nothing of a run that is older than that."""
     if told["rows"] is None:
         return ""
     rows = plural(told["rows"], "validation row")
@@ -221,7 +216,7 @@ def _differences(record: RunRecord, trained: seen.TrainingTexts | str, given: Ju
 
 
 def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
-    """What was mixed into the answers, and the metrics of `network` and `tfidf` alone; None: nothing was."""
+    """Describe what was mixed into the answers, with the metrics of `network` and `tfidf` alone; None: nothing was."""
     if said.parts is None:
         return None
     weight, parts = record.mix_weight, mix.alone(said.parts, labels, record.task, ordered=record.ordered)
@@ -265,7 +260,6 @@ def _values(
 
 
 def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
-    """Return what a run was trained on, or why that is not known."""
     learned = seen.TrainingTexts(loaded.record, loaded.tokenizer)
     try:
         learned.keys  # noqa: B018 - loads the data where the keys are not kept
@@ -277,9 +271,9 @@ def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
 def _yardsticks(
     record: RunRecord, trained: seen.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
-    """Measure TF-IDF, fitted on the run's training texts: preset → `metrics` and `intervals`.
+    """Measure TF-IDF, fitted on the run's training texts, by preset; or `left_out`: why there are none.
 
-    Of several labels also `tuned`: the same at its own thresholds. Or `left_out`: why there are none.
+    Of several labels also `tuned`: the same at its own thresholds.
     """
     if isinstance(trained, str):
         return {"left_out": trained}
@@ -301,10 +295,9 @@ def _yardsticks(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Find the rows that the run, a run that it started from or a teacher learned from, (n,) bool.
+    """Find the rows that the run, or one it started from or learned from, has learned, (n,) bool, or why not.
 
-    Returns:
-        The rows, or why they are not known; and the runs of which it is not known.
+    Returned with the runs of which it is not known.
     """
     record = loaded.record
     known = trained if isinstance(trained, str) else seen.in_training(reading, trained)
@@ -327,7 +320,7 @@ def _seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) 
 def _unseen(
     record: RunRecord, labels: np.ndarray, probabilities: np.ndarray, known: np.ndarray | str
 ) -> dict[str, Any] | None:
-    """The metrics of the rows that the run was not trained on; None where these are all or none."""
+    """Measure the rows that the run was not trained on; None where these are all or none."""
     if isinstance(known, str) or not known.any() or known.all():
         return None
     thresholds, _ = at_best(record)
@@ -335,7 +328,7 @@ def _unseen(
 
 
 def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
-    """Texts with half of their words unknown, or more."""
+    """Count the texts with half of their words unknown, or more."""
     shares = [loaded.tokenizer.unknown_share(text) for text in texts]
     if None in shares:
         why = "byte pairs read every word from known pieces"
@@ -345,7 +338,7 @@ def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
 
 
 def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[str, Any]:
-    """Texts that are too long for the run, or that have a passage that is."""
+    """Count the texts that are too long for the run, or that have a passage that is."""
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
         cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
@@ -354,7 +347,7 @@ def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[
 
 
 def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:
-    """The first number without the rows that were seen."""
+    """Tell the first number without the rows that were seen."""
     if unseen is None:
         return " So these figures say nothing of new texts."
     name = "accuracy" if measured["task"] == "single" else "f1_macro"
@@ -366,3 +359,38 @@ def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> s
 
 def _share(share: float) -> str:
     return "less than 1 %" if share < 0.005 else whole_percent(share)
+
+
+def doubt(loaded: LoadedRun, texts: Sequence[str], trained: seen.TrainingTexts | str) -> dict[str, Any]:
+    """Count the made-up texts of unknown words that get the class prior, within `NEAR_PRIOR`.
+
+    Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
+    in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
+    same in words. Or `left_out`, why not, and an empty `note`.
+    """
+    prior = _doubt_prior(loaded.record, trained)
+    if prior is None:
+        return {"left_out": trained, "note": ""}
+    made = [text for text in nonsense(texts, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) in (1, None)]
+    if not made:
+        return {"left_out": "the run knows a word of every made-up text", "note": ""}
+    away = np.abs(loaded.predict(made).probabilities - np.array(prior)).max(1)
+    rows, near = len(made), float((away <= NEAR_PRIOR).mean())
+    like = ", ".join(f"{name} {share:.2f}" for name, share in zip(loaded.record.classes, prior, strict=True))
+    return {
+        "rows": rows,
+        "near": near,
+        "prior": dict(zip(loaded.record.classes, prior, strict=True)),
+        "note": f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} are answered within "
+        f"{NEAR_PRIOR:.2f} of the class prior ({like}).",
+    }
+
+
+def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequence[float] | None:
+    """Return what doubt is for a run; where classes weigh the same, every class alike; None: it is not known."""
+    classes = len(record.classes)
+    if record.scaling.prior:
+        return record.scaling.prior
+    if record.config.training.class_weights == "balanced":
+        return [0.5 if record.task == "multi" else 1 / classes] * classes
+    return None if isinstance(trained, str) else trained.prior

@@ -54,39 +54,37 @@ class Evaluated:
     thresholds: np.ndarray | None = None
     """(C,) of a multi-label task: those that were chosen on validation."""
     ordered: bool = False
-    """Whether the classes stand in an order, the worst first."""
     scaling: Scaling = UNSCALED
-    """Of the probabilities."""
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
-        """(n,) int64, or (n, C) of a multi-label task."""
+        """Return (n,) int64, or (n, C) of a multi-label task."""
         return targets(self.frame, len(self.classes), self.task)
 
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
-        """Every metric that is defined here; of a multi-label task at 0.5."""
+        """Return every metric that is defined here; of a multi-label task at 0.5."""
         return evaluate(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def as_trained(self) -> dict[str, float]:
-        """The metrics that read probabilities, without the temperature."""
+        """Return the metrics that read probabilities, without the temperature."""
         return before(self.labels, self.predictions.probabilities, self.task, self.scaling)
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
-        """Of a mixture the metrics of its parts, `network` and `tfidf`; else empty."""
+        """Return the metrics of the parts of a mixture, `network` and `tfidf`; else nothing."""
         parts = self.predictions.parts
         return {} if parts is None else alone(parts, self.labels, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
-        """The bootstrap interval of each metric."""
+        """Return the interval of each metric."""
         return intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """Metrics and intervals at the tuned thresholds, those that these change."""
+        """Return metrics and intervals at the tuned thresholds, those that these change."""
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
@@ -95,18 +93,14 @@ class Evaluated:
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
-        """How well the classes are apart in the embeddings; with the reason where it is undefined."""
+        """Return how well the classes are apart in the embeddings, or the reason where it is undefined."""
         if self.task == "multi":
             return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
 def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True, half: bool = False) -> None:
-    """Write the three files of a split, with `texts` or without; `half`: embeddings in half precision.
-
-    Raises:
-        StorageError: the disk is full or read-only.
-    """
+    """Write the three files of a split, with `texts` or without; `half`: embeddings in half precision."""
     folder = run / EVALUATION / evaluated.split
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,10 +117,10 @@ def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True, half: bo
 def prediction_table(
     frame: pd.DataFrame, probabilities: np.ndarray, classes: Sequence[str], task: Task = "single"
 ) -> pd.DataFrame:
-    """One row per text: its number from 0, text, label and prediction by name, probabilities, the data's own columns.
+    """Return a row per text: its number, text, label and prediction by name, probabilities, the data's own columns.
 
-    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each.
-    A column of the data that has the name of one of ours is called `data:NAME`.
+    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column
+    of the data that has the name of one of ours is called `data:NAME`.
     """
     labels = targets(frame, len(classes), task)
     bits = {}
@@ -147,7 +141,7 @@ def prediction_table(
 
 
 def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
-    """The data's own columns as a prediction table has them, beside those of the names `ours`."""
+    """Return the data's own columns as a prediction table has them, beside those of the names `ours`."""
     return {
         f"data:{name}" if name in ours else str(name): column.map(_storable) if column.dtype == object else column
         for name, column in frame.items()
@@ -156,7 +150,7 @@ def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Seri
 
 
 def without_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """A prediction table with row, label, prediction and probabilities only: a column of the data may be a text too."""
+    """Leave row, label, prediction and probabilities of a prediction table: a column of the data may be a text too."""
     ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
     return table[ours]
 
@@ -199,5 +193,5 @@ def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> str:
-    """A column of mixed things as text that Parquet can hold: lone surrogates become a replacement mark."""
+    """Make text that Parquet can hold of mixed things: lone surrogates become a replacement mark."""
     return str(value).encode("utf-8", "replace").decode()

@@ -33,7 +33,7 @@ class Model:
 
     @property
     def runs(self) -> dict[tuple[int, int], RunRecord]:
-        """By seed and fold. A training that was only repeated is no further evidence: the newest counts."""
+        """Return the runs by seed and fold; of a training that was only repeated the newest counts."""
         found: dict[tuple[int, int], RunRecord] = {}
         for record in self.records:
             found.setdefault(seed_and_fold(record), record)
@@ -41,28 +41,28 @@ class Model:
 
     @property
     def mixture(self) -> str:
-        """What is mixed into the answers of its runs; see `core.runs.record.mixture`."""
+        """Describe what is mixed into the answers of its runs."""
         return mixture(self.runs.values())
 
     @property
     def seeds(self) -> list[int]:
-        """In order."""
+        """Return its seeds in order."""
         return sorted({seed for seed, _ in self.runs})
 
     @property
     def folds(self) -> list[int]:
-        """In order; empty where the runs are of no cross-validation."""
+        """Return its folds in order; none where the runs are of no cross-validation."""
         return sorted({fold for _, fold in self.runs} - {WHOLE})
 
 
 def seed_and_fold(record: RunRecord) -> tuple[int, int]:
-    """What two runs of one model may differ in; the fold is `WHOLE` without cross-validation."""
+    """Return what two runs of one model may differ in; the fold is `WHOLE` without cross-validation."""
     config = record.config
     return config.training.seed, config.data.fold if config.data.folds else WHOLE
 
 
 def folded(records: Iterable[RunRecord]) -> list[Model]:
-    """Runs as models, in the order of each model's first run.
+    """Return runs as models, in the order of each model's first run.
 
     Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
     the seed if any other setting is another one, threads and device included, or if the rows are other ones.
@@ -78,7 +78,7 @@ def folded(records: Iterable[RunRecord]) -> list[Model]:
 
 
 def _same(record: RunRecord) -> Hashable:
-    """Equal for runs of one model."""
+    """Return what is equal for runs of one model."""
     if record.status != "done":
         return record.run
     data, training = record.config.data, record.config.training
@@ -94,7 +94,6 @@ def _same(record: RunRecord) -> Hashable:
 
 
 def _names(groups: Sequence[Sequence[RunRecord]]) -> list[str]:
-    """Each another one."""
     names = [group[0].run if len(group) == 1 else group[0].preset for group in groups]
     if _twice(names):
         names = [
@@ -110,7 +109,7 @@ def _twice(names: Iterable[str]) -> set[str]:
 
 
 def _with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
-    """A preset with its settings that others of the preset have otherwise."""
+    """Name a preset with its settings that others of the preset have otherwise."""
     own = flat(group[0].config)
     others = [flat(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset]
     apart = [

@@ -30,10 +30,9 @@ VERSION = 1
 
 
 def trained_on(record: RunRecord) -> Dataset:
-    """The data of a run, as it was trained: its training split has the rows that are left by limit, folds and renaming.
+    """Return the data of a run as it was trained, with the training rows left by limit, folds and renaming.
 
-    Raises:
-        NotAvailable: they are not here, or no longer what they were.
+    Raises NotAvailable if they are not here, or no longer what they were.
     """
     if missing := _find_missing(record):  # said before the others are read, which may take long
         raise NotAvailable(
@@ -65,17 +64,17 @@ class TrainingTexts:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The data set; raises as `trained_on`."""
+        """Return the data set; raises as `trained_on`."""
         return trained_on(self.record)
 
     @property
     def keys(self) -> np.ndarray:
-        """Sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `trained_on`."""
+        """Return sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `trained_on`."""
         return self._kept[0]
 
     @property
     def prior(self) -> list[float]:
-        """The share of each class among the training rows; raises as `trained_on`."""
+        """Return the share of each class among the training rows; raises as `trained_on`."""
         return list(map(float, self._kept[1]))
 
     @cached_property
@@ -113,7 +112,7 @@ class Reading:
 
 
 def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
-    """What a model sees of texts.
+    """Return what a model sees of texts.
 
     Punctuation that is dropped, letter case that is folded and words outside the vocabulary make texts alike; so does
     an equal beginning of two long ones.

@@ -30,16 +30,15 @@ class Side:
 
     model: Model
     answers: Mapping[Run, Answers]
-    """By seed and fold."""
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """Return the name of the model."""
         return self.model.name
 
     @property
     def steady(self) -> bool:
-        """Trained without chance, so that it stands beside every seed of another."""
+        """Return whether it was trained without chance, so that it stands beside every seed of another."""
         return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
 
 
@@ -51,19 +50,18 @@ class Sides:
     data: str
     split: str
     notes: tuple[str, ...] = ()
-    """What a person should know of other data, such as labels that were left out."""
     slices: Mapping[str, Mapping[int, np.ndarray]] = field(default_factory=dict)
     """Name of a saved slice → fold → its rows, where they are to be compared by (`core.failures.slices`)."""
 
     @property
     def rows(self) -> int:
-        """Of all folds together."""
+        """Count the rows of all folds together."""
         folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
         return sum(folds.values())
 
     @cached_property
     def columns(self) -> list[str]:
-        """What the rows can be split by: columns of the data with few values, and the label where there is one."""
+        """Return what the rows can be split by: columns of the data with few values, and the label of one."""
         first = next(iter(self.sides[0].answers.values()))
         few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
         return few + ["label"] * (first.labels.ndim == 1)
@@ -77,19 +75,11 @@ def read_sides(
     wanted: Wanted | None = None,
     read: Callable[[RunRecord, str], Answers] | None = None,
 ) -> Sides:
-    """Runs with what they say of the same rows: from disk, or asked of the models anew.
+    """Return runs with what they say of the same rows: read from disk, or asked now about the `wanted` data.
 
     Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
-
-    Args:
-        store: where the runs are.
-        runs: their names, two at least.
-        split: of their own data; empty: test, or the last that all were evaluated on.
-        wanted: other data, which the models are asked about now.
-        read: what reads predictions; without it they are read from disk.
-
-    Raises:
-        InputError: fewer than two runs, one that is not finished, or runs without common rows; the message says why.
+    The `split` of their own data is test, or the last that all were evaluated on, unless given. Raises InputError for
+    fewer than two runs, one that is not finished, or runs without common rows.
     """
     names = list(dict.fromkeys(runs))
     records = [store.read(name) for name in names]
@@ -131,7 +121,7 @@ def _common_split(store: RunStore, records: Sequence[RunRecord], split: str) -> 
 
 
 def _aligned(models: Sequence[Model], answers: Mapping[str, Answers], whole: bool) -> Iterator[Side]:
-    """Every fold's rows in one order."""
+    """Bring every fold's rows into one order."""
     runs = {
         model.name: {(seed, WHOLE if whole else fold): record for (seed, fold), record in model.runs.items()}
         for model in models
@@ -157,7 +147,7 @@ def _folds(folds: set[int]) -> str:
 
 
 def paired(first: Side, second: Side) -> Iterator[tuple[Run, Run, Run]]:
-    """Which runs of two models stand side by side: the pair's name, and the run of each.
+    """Yield which runs of two models stand side by side: the pair's name, and the run of each.
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.

@@ -1,4 +1,4 @@
-"""A training that starts from a finished run: which settings come along, and what is copied."""
+"""The runs that a training rests on: what it starts from, with the settings that come along, and its teacher."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.config import flat
-from core.exceptions import InputError
+from core.config import RunConfig, flat
+from core.data.table import Task
+from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.runs.record import RunRecord, Started
 from core.runs.store import RunStore
 from core.text.config import READING, TextConfig
+from core.training.config import TFIDF
 
 if TYPE_CHECKING:
     from core.models.build import Model
@@ -27,13 +29,10 @@ BODY = (
 
 
 def with_start(settings: Mapping[str, Any], store: RunStore) -> dict[str, Any]:
-    """Settings on top of a preset, with those of the run that the training starts from below them.
+    """Add the settings of the run that a training starts from below those on top of a preset.
 
     How texts are read and the body of the model are that run's, so that all it has learned fits; what sets the preset
-    apart (components, terms, positions, pooling, head) is the preset's.
-
-    Raises:
-        InputError: no such run, or one that nothing can start from.
+    apart (components, terms, positions, pooling, head) is the preset's. Raises InputError if nothing can start from it.
     """
     start = settings.get(START)
     if not start:
@@ -52,11 +51,10 @@ class Start:
 
     @classmethod
     def of(cls, store: RunStore, run: str, texts: Sequence[str], config: TextConfig) -> Start:
-        """Its model, and its tokenizer for these training texts.
+        """Return its model, and its tokenizer for these training texts.
 
-        Raises:
-            InputError: it cannot be started from.
-            ConfigError: the settings of how texts are read are not its own.
+        Raises InputError if it cannot be started from, ConfigError if the settings of how texts are read are not its
+        own.
         """
         from core.runs.load import load_run
         from core.text.tokenizers import adopt_tokenizer
@@ -67,11 +65,11 @@ class Start:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Of the training."""
+        """Return the tokenizer of the training."""
         return self.grown.tokenizer
 
     def into(self, model: Model, classes: Sequence[str]) -> Started:
-        """Copy what fits into a fresh model; what became of it, for the record."""
+        """Copy what fits into a fresh model; return what became of it, for the record."""
         from core.models.encoder import EncoderClassifier
         from core.models.start import start_from
 
@@ -98,3 +96,30 @@ def _checked(store: RunStore, run: str) -> RunRecord:
     if record.status != "done":
         raise InputError(f"{START}={run}: this run is {record.status}; choose a finished one")
     return record
+
+
+def teacher_of(config: RunConfig, store: RunStore) -> RunRecord | None:
+    """Return the run that teaches, None where none does; ConfigError: there is no such finished run."""
+    name = config.training.teacher
+    if name in ("", TFIDF):
+        return None
+    try:
+        record = store.read(name)
+    except SentiscopeError as error:
+        raise ConfigError(f"training.teacher={name}: tfidf, or the name of a finished run; {error}") from error
+    if record.status != "done":
+        raise ConfigError(f"training.teacher={name}: this run is {record.status}; a teacher has finished its training")
+    return record
+
+
+def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
+    """Refuse a teacher that answers another question; the order of its classes does not matter."""
+    if run.task != task:
+        kinds = {"single": "one label per text", "multi": "several labels per text"}
+        raise ConfigError(f"training.teacher={run.run}: knows {kinds[run.task]}, and these data have {kinds[task]}")
+    if set(run.classes) != set(classes):
+        theirs, ours = ", ".join(run.classes), ", ".join(classes)
+        raise ConfigError(
+            f"training.teacher={run.run}: its classes are {theirs:.200}, those of these data {ours:.200}; "
+            "name them alike with data.rename, or choose training.teacher=tfidf"
+        )

@@ -31,8 +31,7 @@ from core.fingerprint import fingerprint
 from core.numbers import shorten
 from core.recipes import NO_RECIPE, Applied
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
-from core.runs.interval_upgrade import upgrade_intervals
-from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord
+from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord, upgrade_intervals
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -56,19 +55,11 @@ class RunStore:
         exactly: bool = False,
         recipe: Applied = NO_RECIPE,
     ) -> RunRecord:
-        """A new queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
+        """Create a queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
 
-        Args:
-            config: its settings.
-            preset: what they began with.
-            name: what it shall be called; empty: data, model, seed and time.
-            parent: its sweep.
-            exactly: a name that is taken is refused instead: whoever goes on with it by that name means this run.
-            recipe: what its settings were made with, if any.
-
-        Raises:
-            InputError: the name is one that only a starter run can have, is taken, or has no letter or digit.
-            StorageError: the directory cannot be made.
+        Without a name it has data, model, seed and time. `exactly` refuses one that is taken: whoever goes on with it
+        by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
+        or digit.
         """
         if exactly and name and (not slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit, and no slash")
@@ -91,38 +82,29 @@ class RunStore:
         return record
 
     def path(self, run: str) -> Path:
-        """The directory of a run.
-
-        Raises:
-            RunNotFound: there is none, or the name is none that a run can have.
-        """
+        """Return the directory of a run; RunNotFound: there is none, or no run can have the name."""
         path = self._place(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
             raise RunNotFound(f"no run '{run}' in {self.folder}{self._nearest(run)} `sentiscope runs list` shows all")
         return path
 
     def is_starter(self, run: str) -> bool:
-        """Whether a run comes with Sentiscope and stays as it is."""
+        """Return whether a run comes with Sentiscope and stays as it is."""
         return is_starter(self._place(run))
 
     def _place(self, run: str) -> Path:
-        """Where a run is, if it is anywhere: an own one hides the starter of its name."""
+        """Return where a run is, if it is anywhere: an own one hides the starter of its name."""
         own = self.folder / run
         return starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
 
     def _nearest(self, run: str) -> str:
-        """Runs of similar names in words, as the end of a sentence."""
+        """Name runs of similar names, as the end of a sentence."""
         bare = {path.removeprefix(STARTER): path for path in self._paths()} | {path: path for path in self._paths()}
         near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
         return f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
 
     def own(self, run: str) -> Path:
-        """The directory of a run that may be changed.
-
-        Raises:
-            RunNotFound: as `path`.
-            InputError: it is a starter run.
-        """
+        """Return the directory of a run that may be changed; InputError: it is a starter run."""
         path = self.path(run)
         if is_starter(path):
             raise InputError(
@@ -132,16 +114,14 @@ class RunStore:
         return path
 
     def read(self, run: str) -> RunRecord:
-        """A run as it is now: one whose process has died counts as failed.
+        """Read a run as it is now: one whose process has died counts as failed.
 
-        Raises:
-            RunNotFound: no such run.
-            RunDamaged: its record cannot be read; the message names the file and the reason.
+        Raises RunNotFound, and RunDamaged with the file and the reason if its record cannot be read.
         """
         return _as_it_is(self.path(run))
 
     def list(self) -> list[RunRecord]:
-        """Every run, newest first. A damaged one has status `damaged` and its reason, and default settings.
+        """List every run, newest first; a damaged one has status `damaged` and its reason, and default settings.
 
         Of two runs of the same name the own one hides the starter.
         """
@@ -154,16 +134,13 @@ class RunStore:
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
     def _paths(self) -> dict[str, str]:
-        """The directories of all runs by name."""
+        """Return the directories of all runs by name."""
         return {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
 
     def write(self, record: RunRecord) -> None:
-        """Replace the record of a run.
+        """Replace the record of a run; where it cannot be written the old one stays.
 
-        Raises:
-            RunNotFound: the directory is gone.
-            InputError: it is a starter run, or a text of it is too long, such as a class; the old record stays.
-            StorageError: the disk is full or the folder read-only; the old record stays.
+        Raises RunNotFound, InputError for a starter run or a text that is too long, and StorageError.
         """
         tree = dataclasses.asdict(record)
         tree["reason"] = shorten(record.reason, LONGEST)
@@ -179,18 +156,13 @@ class RunStore:
         )
 
     def update(self, run: str, **changes: Any) -> RunRecord:
-        """Change fields of the record on disk; returns the new record."""
+        """Change fields of the record on disk; return the new record."""
         record = dataclasses.replace(_parse(self.own(run)), **changes)
         self.write(record)
         return record
 
     def removable(self, run: str) -> Path:
-        """The directory of a run that may be deleted.
-
-        Raises:
-            RunNotFound: as `path`.
-            InputError: it is being trained, or a starter run.
-        """
+        """Return the directory of a run that may be deleted; InputError: it is being trained, or a starter run."""
         path = self.own(run)
         with contextlib.suppress(RunDamaged):
             record = _parse(path)
@@ -199,11 +171,7 @@ class RunStore:
         return path
 
     def remove(self, run: str) -> None:
-        """Delete a run with all its files.
-
-        Raises:
-            InputError: it may not be deleted; see `removable`.
-        """
+        """Delete a run with all its files; raises as `removable`."""
         path = self.removable(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with storage_errors(path):
@@ -211,12 +179,12 @@ class RunStore:
             shutil.rmtree(hidden)
 
     def cancel_requested(self, run: str) -> bool:
-        """Whether somebody asked this run to stop."""
+        """Return whether somebody asked this run to stop."""
         return (self.folder / run / CANCEL).exists()
 
 
 def _directories(folder: Path) -> dict[str, str]:
-    """What may be runs, paths by name.
+    """Return what may be runs, paths by name.
 
     The entries tell their kind without a look at each, and stay texts: six hundred paths cost more than six hundred
     looks at a file.
@@ -246,12 +214,12 @@ def _count_ticks(pid: int) -> int:
 
 @functools.cache
 def this_machine() -> str:
-    """Tells machines apart without naming them: runs are given to others."""
+    """Return a text that tells machines apart without naming them: runs are given to others."""
     return fingerprint({"host": socket.gethostname()})
 
 
 def alive(process: Process | None) -> bool:
-    """Whether the process still works. A zombie does not; one on another machine cannot be asked and is believed."""
+    """Return whether the process works; a zombie does not, and one of another machine is believed."""
     if process is None:
         return False
     if process.host != socket.gethostname():
@@ -268,7 +236,7 @@ def alive(process: Process | None) -> bool:
 
 
 def resume_hint(run: str) -> str:
-    """What a person does to resume a run."""
+    """Say how to resume a run."""
     return f"`sentiscope train --resume {run}` continues it"
 
 
@@ -298,11 +266,10 @@ class _Read:
 
     version: tuple[int, int, int]
     found: RunRecord | str
-    """The reason where it is damaged."""
 
     @property
     def size(self) -> int:
-        """Bytes that it is counted with: those of its file; of a damaged one only the reason is kept."""
+        """Return the bytes that it is counted with: those of its file; of a damaged one only the reason is kept."""
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
@@ -339,10 +306,10 @@ _MEMORY = _Memory()
 
 
 def _parse(path: Path | str) -> RunRecord:
-    """The record on disk, every field checked; the directory's name is the run's name.
+    """Return the record on disk, every field checked; the directory's name is the run's name.
 
-    A file is read again only when it has changed: six hundred runs then cost a page six hundred looks at the clock of
-    a file. Every writer replaces the file (`write_text`), so a new content always is a new inode.
+    A file is read again only when it has changed: six hundred runs then cost a page six hundred looks at the clock of a
+    file. Every writer replaces the file (`write_text`), so a new content always is a new inode.
     """
     file = f"{path}{os.sep}{RECORD}"
     try:
@@ -362,7 +329,7 @@ def _parse(path: Path | str) -> RunRecord:
 
 
 def _fresh(file: Path) -> RunRecord | str:
-    """The record that a file holds, or why it holds none."""
+    """Return the record that a file holds, or why it holds none."""
     try:
         return _record(stored.read_tree(file, limit=LARGEST), file)
     except FileNotFoundError:
@@ -400,11 +367,11 @@ def _damaged(path: Path, reason: str) -> RunRecord:
 
 
 def _anywhere(data: DataConfig) -> DataConfig:
-    """A path that holds from every working directory, for whoever resumes the run; names stay names."""
+    """Return a path that holds from every working directory, for whoever resumes the run; names stay names."""
     path = Path(data.name).expanduser()
     return dataclasses.replace(data, name=str(path.absolute())) if not named(data.name) and path.exists() else data
 
 
 def slug(name: str) -> str:
-    """A directory name from any text: other characters become dashes; empty if nothing is left."""
+    """Make a directory name of any text: other characters become dashes; empty if nothing is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -27,13 +27,12 @@ from core.recipes import Applied, apply
 from core.runs.backbones import with_backbone
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
+from core.runs.start import teacher_of
 from core.runs.store import RunStore, alive, slug
-from core.runs.teacher import teacher_of
 
 FOLDER = ".sweeps"
 SCHEMA = 1
 TOGETHER = "seeds together"
-"""What several seeds say by the mean of their probabilities, in the title of a column."""
 MOST_MEMBERS = 2000
 OWN = ("data.name", "data.folds", "data.fold", "training.seed")
 """Settings that a plan has a place of its own for."""
@@ -54,7 +53,6 @@ class Plan:
     grid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Dotted setting → the values to try."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """What all runs share."""
     seeds: tuple[int, ...] = (0,)
     folds: int = 0
     """Parts of a cross-validation, each the test split once; 0: the splits as they are."""
@@ -85,7 +83,7 @@ class Plan:
 
     @property
     def cells(self) -> int:
-        """How many combinations of model, data and grid there are."""
+        """Count the combinations of model, data and grid."""
         count = len(self.models) * len(self.data)
         for values in self.grid.values():
             count *= len(values)
@@ -100,7 +98,6 @@ class Cell:
     data: str
     grid: Mapping[str, str]
     label: str
-    """What sets this cell apart from the others of its sweep."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ class Member:
 
 
 def cells(plan: Plan) -> tuple[Cell, ...]:
-    """Every combination, data by data, so that a table's neighbours can be compared."""
+    """Return every combination, data by data, so that a table's neighbours can be compared."""
     found = []
     files, settings = _short(plan.data, "/"), _short(tuple(plan.grid), ".")
     for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
@@ -130,18 +127,16 @@ def cells(plan: Plan) -> tuple[Cell, ...]:
 
 
 def _short(names: Sequence[str], mark: str) -> dict[str, str]:
-    """The last part of each name, or the names as they are where two have the same."""
+    """Shorten each name to its last part, or none where two have the same."""
     last = {name: name.rpartition(mark)[2] for name in names}
     return last if len(set(last.values())) == len(names) else {name: name for name in names}
 
 
 def members(plan: Plan) -> tuple[Member, ...]:
-    """Every run, all cells at the first seed and fold before any at the second: an early look compares them all.
+    """Return every run, all cells at the first seed and fold before any at the second: an early look compares them all.
 
-    Raises:
-        ConfigError: a cell is no valid model or setting; the message names it.
-        DataError: a cell names a backbone that cannot be used.
-        NotAvailable: a cell needs a backbone, and transformers is not installed.
+    Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
+    it.
     """
     folds = range(plan.folds) if plan.folds else (-1,)
     every = [(cell, _given(plan, cell)) for cell in cells(plan)]
@@ -154,7 +149,7 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
 
 def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """What is set in a cell, with the sizes of its backbone.
+    """Return what is set in a cell, with the sizes of its backbone.
 
     A recorded plan can be shown and removed where a backbone has gone; a run that begins then says what is missing.
     """
@@ -183,16 +178,12 @@ def _config(plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, 
 
 
 def folder(store: RunStore) -> Path:
-    """Where the plans of a directory of runs are."""
+    """Return where the plans of a directory of runs are."""
     return store.folder / FOLDER
 
 
 def path(store: RunStore, name: str, suffix: str = "json") -> Path:
-    """A file of a sweep; `name` cannot lead elsewhere.
-
-    Raises:
-        InputError: it is no name that a sweep can have.
-    """
+    """Return a file of a sweep; `name` cannot lead elsewhere, InputError: no sweep can have it."""
     if not _NAME.fullmatch(name):
         raise InputError(f"no sweep {name!r} in {folder(store)}; `sentiscope sweeps list` shows all")
     return folder(store) / f"{name}.{suffix}"
@@ -201,9 +192,8 @@ def path(store: RunStore, name: str, suffix: str = "json") -> Path:
 def save(store: RunStore, plan: Plan) -> Plan:
     """Record a plan; one that is there already stays, and must be the same.
 
-    Raises:
-        InputError: a sweep of this name has another plan, or a run that is none of its own has a name of its runs.
-        ConfigError: a cell is not valid, or its teacher is no finished run.
+    Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
+    not valid.
     """
     plan = dataclasses.replace(plan, data=tuple(_anywhere(name) for name in plan.data))
     if exists(store, plan.name):
@@ -228,17 +218,12 @@ def save(store: RunStore, plan: Plan) -> Plan:
 
 
 def exists(store: RunStore, name: str) -> bool:
-    """Whether a sweep of this name has been planned."""
+    """Return whether a sweep of this name has been planned."""
     return path(store, name).is_file()
 
 
 def read(store: RunStore, name: str) -> Plan:
-    """A recorded plan.
-
-    Raises:
-        InputError: there is none of this name.
-        RunDamaged: it cannot be read; the message names the file and the reason.
-    """
+    """Read a recorded plan; InputError: there is none of this name, RunDamaged: it cannot be read."""
     file = path(store, name)
     if not file.is_file():
         raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
@@ -257,13 +242,13 @@ def _different(known: Plan, wanted: Plan) -> str:
 
 
 def _anywhere(name: str) -> str:
-    """A path that holds from every working directory; names stay names."""
+    """Return a path that holds from every working directory; names stay names."""
     file = Path(name).expanduser()
     return str(file.absolute()) if not named(name) and file.exists() else name
 
 
 def names(store: RunStore) -> list[str]:
-    """Every planned sweep, the newest first."""
+    """List every planned sweep, the newest first."""
     if not folder(store).is_dir():
         return []
     files = [file for file in folder(store).glob("*.json") if _NAME.fullmatch(file.stem)]
@@ -271,10 +256,9 @@ def names(store: RunStore) -> list[str]:
 
 
 def remove(store: RunStore, name: str) -> int:
-    """Delete a sweep with its runs; returns how many runs there were.
+    """Delete a sweep with its runs; return how many runs there were.
 
-    Raises:
-        InputError: no such sweep, or one of its runs is being trained.
+    Raises InputError if there is no such sweep, or one of its runs is being trained.
     """
     found = recorded(store, members(read(store, name)))
     if any(state(record) in ("queued", "running") for record in found):
@@ -290,13 +274,7 @@ def remove(store: RunStore, name: str) -> int:
 def recorded(
     store: RunStore, runs: Sequence[Member], known: Mapping[str, RunRecord] | None = None
 ) -> list[RunRecord | None]:
-    """The record of each member, None where it has not begun.
-
-    Args:
-        store: Where the runs are.
-        runs: Members of a sweep.
-        known: Records that cannot change any more and so are not read again.
-    """
+    """Return the record of each member, None where it has not begun; those in `known` are not read again."""
     return [(known or {}).get(member.run) or _record(store, member.run) for member in runs]
 
 
@@ -310,14 +288,14 @@ def _record(store: RunStore, run: str) -> RunRecord | None:
 
 
 def state(record: RunRecord | None) -> State:
-    """Where a member stands."""
+    """Return where a member stands."""
     if record is None or (record.status == "queued" and not alive(record.process)):
         return "waiting"
     return "failed" if record.status == "damaged" else record.status
 
 
 def split_values(text: str) -> tuple[str, ...]:
-    """`a,b` as values to try; one with a comma in it stands in quotes: `"2,3","5"`."""
+    """Split `a,b` into values to try; one with a comma in it stands in quotes: `"2,3","5"`."""
     import csv
 
     (values,) = csv.reader([text], skipinitialspace=True)
@@ -325,11 +303,7 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """`["training.lr=1e-4,5e-4", …]` as a grid.
-
-    Raises:
-        ConfigError: one of them is no `name=value,…`, or a name stands there twice.
-    """
+    """Parse `["training.lr=1e-4,5e-4", …]`; ConfigError: one is no `name=value,…`, or a name stands there twice."""
     grid: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, values = pair.partition("=")
@@ -343,11 +317,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """`3` as the seeds 0, 1, 2; `4,7` (or `4,` for one) as they stand.
-
-    Raises:
-        ConfigError: they are no whole numbers from 0, or none at all.
-    """
+    """Parse `3` as the seeds 0, 1, 2; `4,7` (or `4,` for one) as they stand; ConfigError: they are none."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise ConfigError(f"--seeds {text!r}: a number of seeds such as 3, or the seeds themselves such as 0,1,2")

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ from typing import Any
 from core import quotas
 from core.atomic import storage_errors
 from core.exceptions import InputError, RunDamaged
-from core.runs import budget, jobs, queue, sweep
+from core.runs import budget, errands, jobs, queue, sweep
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, Member, Plan, State
@@ -30,7 +27,6 @@ LOOK_SECONDS = 1.0
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 
 Tell = Callable[[dict[str, Any]], None]
-"""Told what `SweepState.event` gives, whenever something has changed."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +40,21 @@ class SweepState:
     seconds_left: float
     """Estimated, of the runs whose time is predictable."""
     unknown: int
-    """Runs still to be done whose time nobody can tell yet."""
     failures: tuple[tuple[str, str], ...]
-    """Runs that failed, with the reason."""
 
     @property
     def total(self) -> int:
-        """How many runs the sweep has."""
+        """Count the runs of the sweep."""
         return sum(self.counts.values())
 
     @property
     def share(self) -> float:
-        """Of all runs, those that train counted by their steps."""
+        """Return the share that is done, runs that train counted by their steps."""
         ended = sum(self.counts[each] for each in ENDED)
         return (ended + sum(share for _, share in self.running)) / self.total
 
     def event(self) -> dict[str, Any]:
-        """As a line of JSON."""
+        """Return it as a line of JSON."""
         return {
             "kind": "sweep",
             "sweep": self.name,
@@ -80,14 +74,9 @@ def progress(
     measured: Sequence[RunRecord] = (),
     at_once: int = 0,
 ) -> SweepState:
-    """How far the members are.
+    """Return how far the members are; `measured` are further runs of this machine, for the estimate.
 
-    Args:
-        plan: Of the sweep.
-        runs: Its members.
-        records: Their records.
-        measured: Further runs of this machine, for the estimate.
-        at_once: How many train at a time; 0: as SENTISCOPE_JOBS says.
+    `at_once` train at a time; 0: as SENTISCOPE_JOBS says.
     """
     states = [sweep.state(record) for record in records]
     found = [record for record in records if record is not None]
@@ -111,7 +100,7 @@ def _share(record: RunRecord) -> float:
 def _left(
     runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
 ) -> tuple[float, int]:
-    """Seconds of work until the last member ends, and of how many members nobody can tell.
+    """Return the seconds of work until the last member ends, and of how many members nobody can tell.
 
     One of a cell that has a finished run takes as long as that did, of another what `budget.estimate` says.
     """
@@ -138,7 +127,7 @@ def _left(
 
 @contextlib.contextmanager
 def holding(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
-    """Hold a sweep for this process; gives False where another one has it for longer than `wait` seconds."""
+    """Hold a sweep for this process; yield False where another one has it for longer than `wait` seconds."""
     with queue.opened(sweep.path(store, name, "lock")) as handle:
         until = time.monotonic() + wait
         while not (mine := queue.try_lock(handle)) and time.monotonic() < until:
@@ -147,7 +136,7 @@ def holding(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
 
 
 def driven(store: RunStore, name: str) -> bool:
-    """Whether a living process drives this sweep."""
+    """Return whether a living process drives this sweep."""
     if not sweep.path(store, name, "lock").exists():
         return False
     with holding(store, name) as free:
@@ -157,18 +146,10 @@ def driven(store: RunStore, name: str) -> bool:
 def drive(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Start what is not done and stay until all has ended, or until somebody wants it to stop.
+    """Start what is not done of a saved sweep and stay until all has ended, or until somebody wants it to stop.
 
-    Each member is started once: one that fails now is left for the next call.
-
-    Args:
-        store: Where the runs are.
-        plan: Of the sweep; it has been saved.
-        tell: Hears how far it is.
-        stopped: Asked about once a second; True cancels what trains and ends.
-
-    Raises:
-        InputError: another process drives this sweep.
+    Each member is started once: one that fails now is left for the next call. `stopped` is asked about once a second;
+    True cancels what trains and ends. Raises InputError if another process drives this sweep.
     """
     with holding(store, plan.name, LOOK_SECONDS) as mine:
         if not mine:
@@ -179,8 +160,6 @@ def drive(
 
 
 class _Driver:
-    """The loop of `drive`."""
-
     def __init__(self, store: RunStore, plan: Plan, tell: Tell) -> None:
         self.store, self.plan, self.tell = store, plan, tell
         self.runs = sweep.members(plan)
@@ -190,7 +169,7 @@ class _Driver:
         self.last: dict[str, Any] = {}
 
     def run(self, stopped: Callable[[], bool]) -> SweepState:
-        """Until nothing is left to start and nothing trains."""
+        """Go on until nothing is left to start and nothing trains."""
         while True:
             stopping = stopped()
             records = self._look()
@@ -213,7 +192,7 @@ class _Driver:
         return [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
 
     def _waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
-        """Members that are not done and have not been started by this driver, those never begun first."""
+        """Return members that are not done and not started by this driver, those never begun first."""
         pairs = zip(self.runs, records, strict=True)
         left = [
             pair
@@ -223,7 +202,7 @@ class _Driver:
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start(self, records: Sequence[RunRecord | None]) -> bool:
-        """One more process if there is room; one more than may train, so that no slot stays empty."""
+        """Start one more process if there is room; one more than may train, so that no slot stays empty."""
         waiting = self._waiting(records)
         if not waiting or len(self._alive(records)) > queue.limit() or not self._room():
             return False
@@ -237,7 +216,7 @@ class _Driver:
         return True
 
     def _room(self) -> bool:
-        """Whether the queue takes one more; where it is full, the sweep waits."""
+        """Return whether the queue takes one more; where it is full, the sweep waits."""
         try:
             queue.check_room(self.store.folder)
         except InputError:
@@ -259,7 +238,7 @@ class _Driver:
 
 
 def look(store: RunStore, plan: Plan, at_once: int = 0) -> SweepState:
-    """How far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
+    """Return how far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
     runs = sweep.members(plan)
     return progress(plan, runs, sweep.recorded(store, runs), _measured(store), at_once)
 
@@ -282,15 +261,10 @@ def watch(
 
 
 def detach(store: RunStore, name: str, at_once: int = 0) -> None:
-    """Drive a saved sweep in a process of its own, which outlives this one; returns once that process has it.
+    """Drive a saved sweep in a process of its own, which outlives this one; return once that process has it.
 
-    Args:
-        store: Where the runs are.
-        name: Of the sweep.
-        at_once: How many runs train at a time; 0: as SENTISCOPE_JOBS says.
-
-    Raises:
-        InputError: a process drives it already, as many go on as this server allows, or the new one ended at once.
+    `at_once` runs train at a time; 0: as SENTISCOPE_JOBS says. Raises InputError if a process drives it already, as
+    many go on as this server allows, or the new one ended at once.
     """
     if driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
@@ -301,16 +275,9 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
             "start this one when another has ended"
         )
     log = sweep.path(store, name, "log")
-    own = {"SENTISCOPE_RUNS": str(store.folder.absolute()), **({"SENTISCOPE_JOBS": str(at_once)} if at_once else {})}
+    own = {"SENTISCOPE_JOBS": str(at_once)} if at_once else {}
     with storage_errors(log), log.open("ab") as stream:
-        process = subprocess.Popen(
-            command(name),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **own},
-            start_new_session=True,
-        )
+        process = errands.spawn(store, command(name), stream, **own)
     while not driven(store, name):
         if process.poll() is not None:
             if process.returncode:
@@ -320,15 +287,14 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
 
 
 def command(name: str) -> list[str]:
-    """The command line of the process that drives a sweep."""
-    return [sys.executable, "-P", "-m", "core.cli", "sweep", name, "--json"]
+    """Return the command line of the process that drives a sweep."""
+    return errands.sentiscope("sweep", name, "--json")
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Ask a sweep to stop: its driver starts nothing more, and what trains saves a checkpoint; how many that are.
+    """Ask a sweep to stop and return how many runs train: its driver starts nothing more, they save a checkpoint.
 
-    Raises:
-        InputError: no such sweep, or nothing of it waits or trains.
+    Raises InputError if there is no such sweep, or nothing of it waits or trains.
     """
     plan = sweep.read(store, name)
     going = driven(store, name)

@@ -23,7 +23,6 @@ from core.runs.store import RunStore
 from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan
 
 PARTS = ("difference", "low", "high", "p", "runs")
-"""Of a difference, in CSV."""
 
 
 @dataclass
@@ -35,7 +34,7 @@ class Row:
 
     @property
     def done(self) -> dict[Run, RunRecord]:
-        """Finished members by seed and fold, in order."""
+        """Return finished members by seed and fold, in order."""
         return {
             (member.seed, member.fold): record
             for member, record in self.members
@@ -43,7 +42,7 @@ class Row:
         }
 
     def values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Run, float]:
-        """A metric of each finished member that has it."""
+        """Return a metric of each finished member that has it."""
         found = {pair: read(record, metric) for pair, record in self.done.items()}
         return {pair: value for pair, value in found.items() if value is not None}
 
@@ -105,12 +104,12 @@ def table(
 
 
 def _of_seeds(metric: str, metrics: Sequence[str]) -> str:
-    """The title of its column: which metric, where that is not the first one."""
+    """Title the column of seeds together: with the metric, where that is not the first one."""
     return TOGETHER if metric == metrics[0] else f"{title(metric)}, {TOGETHER}"
 
 
 def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
-    """A table as rows of single values with the same columns, for CSV."""
+    """Return a table as rows of single values with the same columns, for CSV."""
     found = []
     for row in table["rows"]:
         line = {"cell": row["label"], "model": row["model"], "data": row["data"], **row["grid"]}
@@ -148,7 +147,6 @@ def _own(record: RunRecord, metric: str) -> float | None:
 
 
 def _beside(record: RunRecord, metric: str) -> float | None:
-    """The same metric of the yardstick."""
     yardstick = record.results.get("yardstick", {})
     tree = yardstick.get("tuned", {}) if metric.startswith(TUNED) else yardstick
     return tree.get("splits", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
@@ -184,7 +182,7 @@ def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any] | None:
-    """Mean and sample deviation; None where there is no value."""
+    """Return mean and sample deviation; None where there is no value."""
     found = list(values)
     if not found:
         return None
@@ -193,7 +191,7 @@ def _summary(values: Iterable[float]) -> dict[str, Any] | None:
 
 
 def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
-    """The cell to compare with: of the same data, and of several such of the same grid values."""
+    """Return the cell to compare with: of the same data, and of several such of the same grid values."""
     found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
     same = [each for each in found if each.cell.grid == row.cell.grid]
     chosen = same or found
@@ -205,42 +203,30 @@ Sides = tuple[Answers, Answers]
 
 
 class _Compare:
-    """Differences of cells with their tests."""
-
     def __init__(self, store: RunStore, tests: bool) -> None:
         self.store, self.tests = store, tests
         self.answers = functools.cache(self._answers)
 
     def yardstick(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
-        """Each metric against TF-IDF with logistic regression on the same data."""
-        found = {
-            name: self._difference(
-                name,
-                row.values(name, _own),
-                row.values(name, _beside),
-                functools.partial(self._against_yardstick, row),
-            )
-            for name in names
-        }
-        return {"versus_yardstick": {name: each for name, each in found.items() if each}}
+        """Compare each metric with that of TF-IDF with logistic regression on the same data."""
+        sides = functools.partial(self._against_yardstick, row)
+        return {"versus_yardstick": self._versus(row, names, lambda name: row.values(name, _beside), sides)}
 
     def baseline(self, row: Row, base: Row | None, names: Sequence[str]) -> dict[str, Any]:
-        """Each metric against another cell."""
+        """Compare each metric with that of another cell."""
         if base is None:
             return {"versus_baseline": {}}
-        found = {
-            name: self._difference(
-                name,
-                row.values(name, _own),
-                base.values(name, _own),
-                functools.partial(self._against_row, row, base),
-            )
-            for name in names
-        }
-        return {"versus_baseline": {name: each for name, each in found.items() if each}}
+        sides = functools.partial(self._against_row, row, base)
+        return {"versus_baseline": self._versus(row, names, lambda name: base.values(name, _own), sides)}
+
+    def _versus(
+        self, row: Row, names: Sequence[str], other: Callable[[str], dict[Run, float]], sides: Callable[[Run], Sides]
+    ) -> dict[str, Any]:
+        found = {name: self._difference(name, row.values(name, _own), other(name), sides) for name in names}
+        return {name: each for name, each in found.items() if each}
 
     def together(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
-        """Each metric of what the seeds of a cell say together, fold by fold."""
+        """Measure what the seeds of a cell say together, fold by fold."""
         folds: dict[int, list[str]] = {}
         for (_, fold), record in row.done.items():
             if self.tests and record.task != "tokens":
@@ -257,7 +243,7 @@ class _Compare:
     def _difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
-        """Mean difference of the runs that both have, with its interval."""
+        """Return the mean difference of the runs that both have, with its interval."""
         common = [pair for pair in own if pair in other]
         if not common:
             return None
@@ -271,15 +257,8 @@ class _Compare:
             found = _tested(name, {pair: sides(pair) for pair in common})
         except (SentiscopeError, OSError) as error:
             return {**shown, "untested": str(error)}
-        return {
-            **shown,
-            "difference": found.difference,
-            "low": found.low,
-            "high": found.high,
-            "p": found.p,
-            "significant": found.significant,
-            "n": found.rows,
-        }
+        told = {name: getattr(found, name) for name in ("difference", "low", "high", "p", "significant")}
+        return {**shown, **told, "n": found.rows}
 
     def _against_yardstick(self, row: Row, pair: Run) -> Sides:
         record = row.done[pair]
@@ -303,7 +282,6 @@ def _measured(said: Answers) -> dict[str, float]:
 
 
 def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
-    """Two models on the same rows."""
     metric = named(name)
     found = {run: both(first.scores(name), second.scores(name), name) for run, (first, second) in pairs.items()}
     return compare(found, Draws(metric))

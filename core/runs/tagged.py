@@ -1,8 +1,8 @@
 """Runs that give each word a tag: what they learn from, what they say, how far it is right, and what is kept of it.
 
-evaluation/<split>/tags.parquet     row, text (words with blanks between), label, predicted (a tag for each word) and
-                                    probability (of the predicted tag; missing where no token of the word was read)
-evaluation/<split>/metrics.json     n, words, metrics, intervals, per_type, outcomes, unread
+evaluation/<split>/tags.parquet: row, text (words with blanks between), label, predicted (a tag for each word) and
+probability (of the predicted tag; missing where no token of the word was read). evaluation/<split>/metrics.json: n,
+words, metrics, intervals, per_type, outcomes, unread.
 """
 
 from __future__ import annotations
@@ -50,11 +50,7 @@ TASK: Task = "tokens"
 
 
 def check_config(config: RunConfig) -> None:
-    """Refuse what words with tags cannot be trained with.
-
-    Raises:
-        ConfigError: names the setting and the nearest valid choice.
-    """
+    """Refuse what words with tags cannot be trained with; ConfigError names the nearest valid choice."""
     check_tags_tokens(config.model)
     training = config.training
     of_texts = {
@@ -74,7 +70,7 @@ def check_config(config: RunConfig) -> None:
 
 
 def tagged_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
-    """A split with the tag of each word at its first token, and `UNTAGGED` at all others."""
+    """Return a split with the tag of each word at its first token, and `UNTAGGED` at all others."""
     rows = dataset.splits[split]
     texts = rows["text"].tolist()
     tags = np.full((len(rows), max(1, tokenizer.max_length)), UNTAGGED, np.int64)
@@ -86,7 +82,7 @@ def tagged_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examp
 
 
 def score(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-    """The metrics of a validation split while training: of the words that are read."""
+    """Measure a validation split while training: the words that are read."""
     said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
     names = np.array(classes, dtype=object)
     return measured(
@@ -95,13 +91,13 @@ def score(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> d
 
 
 def measured(scores: SpanScores) -> dict[str, float]:
-    """Every metric of tagged words."""
+    """Return every metric of tagged words."""
     once = np.ones((1, len(scores)))
     return {name: float(metric.measure(scores, once)[0]) for name, metric in metrics_of(TASK).items()}
 
 
 def intervals(scores: SpanScores) -> dict[str, list[float]]:
-    """The 95 % percentile bootstrap over sentences of every metric, [low, high]; none where all resamples agree."""
+    """Return the 95 % percentile bootstrap over sentences of every metric; none where all resamples agree."""
     drawn = list(resamples(len(scores), 0)) if len(scores) else []
     ends = {
         name: percentiles(np.concatenate([metric.measure(scores, weights) for weights in drawn]))
@@ -121,20 +117,20 @@ class Tagged:
 
     @cached_property
     def tags(self) -> list[str]:
-        """The likeliest of each word; `O` of one that was not read."""
+        """Return the likeliest tag of each word; `O` of one that was not read."""
         unread = np.isnan(self.chances[:, 0])
         best = np.where(unread, self.classes.index(OUTSIDE), np.nan_to_num(self.chances).argmax(1))
         return [self.classes[number] for number in best]
 
     @property
     def of_tags(self) -> list[float | None]:
-        """The probability of each word's tag; None of one that was not read."""
+        """Return the probability of each word's tag; None of one that was not read."""
         best = np.nan_to_num(self.chances).max(1)
         return [None if np.isnan(row[0]) else float(chance) for row, chance in zip(self.chances, best, strict=True)]
 
 
 def tag_texts(model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]) -> list[Tagged]:
-    """What a model says of each word of texts, in their order; words are what stands between blanks."""
+    """Return what a model says of each word of texts, in their order; words are what stands between blanks."""
     texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = token_table(tokenizer, texts), [first_pieces(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
@@ -161,19 +157,19 @@ class TaggedSplit:
     def of(
         cls, split: str, rows: pd.DataFrame, classes: tuple[str, ...], model: Classifier, tokenizer: Tokenizer
     ) -> TaggedSplit:
-        """Rows with tags as numbers in `classes`."""
+        """Tag rows whose tags are numbers in `classes`."""
         texts = rows["text"].tolist()
         labels = [[classes[number] for number in tags] for tags in rows["label"]]
         return cls(split, texts, labels, tag_texts(model, tokenizer, texts, classes))
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Labels beside what is said."""
+        """Return labels beside what is said."""
         return SpanScores(self.labels, [each.tags for each in self.said])
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """What `metrics.json` holds."""
+        """Return what `metrics.json` holds."""
         ends = Counter(each.outcome for found in self.scores.found for each in found)
         return {
             "split": self.split,
@@ -187,7 +183,7 @@ class TaggedSplit:
         }
 
     def table(self) -> pd.DataFrame:
-        """What `tags.parquet` holds."""
+        """Return what `tags.parquet` holds."""
         return pd.DataFrame(
             {
                 "row": np.arange(len(self.texts)),
@@ -199,11 +195,7 @@ class TaggedSplit:
         )
 
     def write(self, run: Path) -> None:
-        """Both files of the split.
-
-        Raises:
-            StorageError: the disk is full or read-only.
-        """
+        """Write both files of the split."""
         folder = run / EVALUATION / self.split
         with storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -213,18 +205,11 @@ class TaggedSplit:
         write_text(folder / METRICS, json.dumps(finite(self.report), indent=1, ensure_ascii=False) + "\n")
 
 
-def tagged_splits(run: Path) -> list[str]:
-    """The splits of which a run directory has tags, test first."""
-    names = sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{TAGS}"))
-    return sorted(names, key=lambda name: name != "test")
-
-
 def read_tags(run: Path, split: str) -> pd.DataFrame:
-    """The table of a split, with lists of tags.
+    """Read the table of a split, with lists of tags.
 
-    Raises:
-        NotAvailable: the run has none of this split.
-        RunDamaged: the file cannot be read, or a row has not one tag for each word.
+    Raises NotAvailable if the run has none of it, RunDamaged if it cannot be read, or a row has not one tag for each
+    word.
     """
     path = run / EVALUATION / split / TAGS
     if split != Path(split).name or not path.is_file():

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.atomic import storage_errors, write_text
+from core.data import limits
+from core.data.conll import SUFFIXES
+from core.data.decode import decode
+from core.evaluation.spans import spans_of
 from core.exceptions import InputError
+from core.paths import resolve
+from core.runs.judged import Wanted, labelled_rows
+from core.runs.load import load_run
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from core.runs.judged import Wanted
-    from core.runs.tagged import Tagged
+from core.runs.tagged import Tagged, TaggedSplit, tag_texts
+from core.training.history import finite
 
 
 def evaluate_tags(store: RunStore, run: str, wanted: Wanted, of_texts: Mapping[str, Any]) -> dict[str, Any]:
@@ -19,11 +25,6 @@ def evaluate_tags(store: RunStore, run: str, wanted: Wanted, of_texts: Mapping[s
 
     `of_texts` are options that mean labels of texts, and must be empty.
     """
-    from core.runs.judged import labelled_rows
-    from core.runs.load import load_run
-    from core.runs.tagged import TaggedSplit, tag_texts
-    from core.training.history import finite
-
     _refuse(run, of_texts)
     loaded = load_run(store, run, tags=True)
     rows, split, notes = labelled_rows(loaded.record, wanted)
@@ -45,9 +46,6 @@ def predict_tags(
     store: RunStore, run: str, texts: Sequence[str], *, file: Path | None, to: Path | None, of_texts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Predict the tag of each word of texts; see `core.api.prediction`."""
-    from core.runs.load import load_run
-    from core.runs.tagged import tag_texts
-
     _refuse(run, of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
@@ -76,8 +74,6 @@ def predict_tags(
 
 def tags_of(found: Tagged) -> dict[str, Any]:
     """Return `words`, `tags`, `probabilities` and `spans` as plain values."""
-    from core.evaluation.spans import spans_of
-
     spans = [
         {
             "type": span.kind,
@@ -96,10 +92,6 @@ def _refuse(run: str, of_texts: Mapping[str, Any]) -> None:
 
 
 def _lines(file: Path) -> list[str]:
-    from core.data import limits
-    from core.data.decode import decode
-    from core.paths import resolve
-
     path = resolve(str(file))
     if path.suffix.lower() not in (".txt", ""):
         raise InputError(f"--data {file}: words are tagged in a text per line (.txt)")
@@ -107,8 +99,6 @@ def _lines(file: Path) -> list[str]:
 
 
 def _check_target(to: Path) -> None:
-    from core.data.conll import SUFFIXES
-
     if to.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"--to {to}: tags are written as a word and its tag a line; the name must end in {SUFFIXES[0]}"
@@ -118,8 +108,6 @@ def _check_target(to: Path) -> None:
 
 
 def _write(to: Path, found: Sequence[Tagged]) -> None:
-    from core.atomic import storage_errors, write_text
-
     blocks = ("\n".join(map("\t".join, zip(each.words, each.tags, strict=True))) for each in found)
     with storage_errors(to):
         write_text(to.expanduser(), "\n\n".join(blocks) + "\n")

@@ -18,8 +18,8 @@ from core.evaluation.predict import predict_texts
 from core.fingerprint import file_fingerprint, fingerprint
 from core.runs.load import load_run
 from core.runs.record import RECORD, WEIGHTS, RunRecord
+from core.runs.start import check_classes, teacher_of
 from core.runs.store import RunStore
-from core.runs.teacher import check_classes, teacher_of
 from core.text.config import TextConfig
 from core.text.reading import as_read
 from core.training.linear import fit_linear
@@ -33,18 +33,10 @@ FILE = "teacher.npy"
 
 
 def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """(n, C) float32: the teacher's probabilities of the training texts, kept in the folder of the run.
+    """Return (n, C) float32, a teacher's probabilities of the training texts, kept in the `folder` of the learner.
 
-    Args:
-        store: where a run that teaches lies.
-        folder: of the run that learns.
-        config: of the run that learns.
-        dataset: its data.
-        pause: called where the work may be left off.
-
-    Raises:
-        ConfigError: the teacher is not there, or has other classes.
-        DataError: TF-IDF cannot learn from these data.
+    `pause` is called where the work may be left off. Raises ConfigError if the teacher is not there, or has other
+    classes, and DataError if TF-IDF cannot learn from these data.
     """
     path = folder / FILE
     if path.is_file():
@@ -61,12 +53,7 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
 
 
 def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
-    """Say when a teacher knows less of the labels than their most frequent class; otherwise return nothing.
-
-    Args:
-        said: (n, C), its probabilities.
-        labels: (n,) class numbers; of several labels per text (n, C), of which nothing is said.
-    """
+    """Say when a teacher knows less of (n,) labels than their most frequent class does; nothing of several labels."""
     if labels.ndim > 1:
         return ()
     agreed, most = float((said.argmax(1) == labels).mean()), float(np.bincount(labels).max() / len(labels))
@@ -79,7 +66,7 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """What a finished run says of the training texts, in the order of our classes.
+    """Ask a finished run about the training texts, in the order of our classes.
 
     A backbone takes minutes for it, and may teach many runs: it is asked once, and its answers stay in the cache.
     """
@@ -102,7 +89,6 @@ def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[
 
 
 def _lesson(teacher: Path, dataset: Dataset) -> str:
-    """One name for the files of a run and the data that it is asked about."""
     files = [file_fingerprint(teacher / name) for name in (RECORD, WEIGHTS)]
     return fingerprint({"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes})
 
@@ -116,14 +102,10 @@ def _keep(said: np.ndarray, path: Path) -> None:
 def cross_fitted(
     dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None], chosen: float | None = None
 ) -> np.ndarray:
-    """(n, C): of each training text what TF-IDF says that was fitted on the other folds.
+    """Return (n, C): of each training text what TF-IDF says that was fitted on the other folds.
 
-    Args:
-        dataset: the texts.
-        text: how the model that learns reads them: what is a repeat.
-        seed: of the folds.
-        pause: called between the fits.
-        chosen: its C; None: the one that the first of these fits chooses on the validation split.
+    `text` is how the model that learns reads texts, and so what is a repeat; `chosen` its C, None: the one that the
+    first of these fits chooses on the validation split. `pause` is called between the fits.
     """
     config = compose(PRESET)
     texts, labels = np.array(_texts(dataset, TRAIN), object), dataset.targets(TRAIN)
@@ -148,7 +130,7 @@ def cross_fitted(
 
 
 def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """(n,) int: the fold of each row, texts that any of `configs` reads alike in the same one.
+    """Return (n,) int: the fold of each row, texts that any of `configs` reads alike in the same one.
 
     Seeded, and stratified by the label (or set of labels) of the first of such texts.
     """
@@ -162,7 +144,7 @@ def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig
 
 
 def _groups(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """(n,) int from 0 on: equal for texts that are alike, also by way of a third one."""
+    """Return (n,) int from 0 on: equal for texts that are alike, also by way of a third one."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

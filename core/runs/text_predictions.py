@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core import data, runs
 from core.config import compose
+from core.data import apart
 from core.exceptions import InputError
+from core.paths import resolve
 from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from core.text.pair import joined, parted
@@ -33,8 +36,7 @@ MISSING = "reads two texts: give the second with --pair (in Python: pair=, or se
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
     """Return both texts as one; or a text as it is, where a run reads single texts or it is a pair already.
 
-    Raises:
-        InputError: the run reads pairs and there is no second text, or the other way round.
+    Raises InputError if the run reads pairs and there is no second text, or the other way round.
     """
     if pair is not None and not record.pairs:
         raise InputError(f"run '{record.run}' reads single texts: leave --pair out")
@@ -70,16 +72,10 @@ def predict_file(
     """Predict every row of a file; listed, or written to another file row by row."""
     import numpy as np
 
-    from core.data import apart
-    from core.data.write import check_target
-    from core.paths import resolve
-    from core.runs.differences import FileSample
-    from core.runs.load import load_run
-
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
-        check_target(to)
+        data.write.check_target(to)
         if to.exists() and to.resolve() == resolve(str(file)).resolve():
             raise InputError(f"--to {to}: this is the file that is read; choose another name")
     store.path(run)
@@ -90,11 +86,11 @@ def predict_file(
     with apart.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
-        loaded = load_run(store, run)
+        loaded = runs.load.load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
-        sample = FileSample(loaded, file.name)
+        sample = runs.differences.FileSample(loaded, file.name)
         if to is not None:
             _write(loaded, rows, to, passage, tell, sample)
             return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
@@ -113,9 +109,7 @@ def predict_file(
 
 def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
     """Return the same rows, each text with the second one of its row."""
-    from core.data.columns import second_column
-
-    first, second = second_column(rows.schema.names, asked and rows.text, wanted, file=file)
+    first, second = data.columns.second_column(rows.schema.names, asked and rows.text, wanted, file=file)
     return rows.paired(first or rows.text, second, file)
 
 
@@ -130,7 +124,7 @@ def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
     """Return a prediction of each text with something changed inside, at places that each of them has."""
-    from core.models.trace import Intervention
+    from core.models.trace import Intervention  # torch
 
     edits = [loaded.edits(text, edit) for text in texts]
     changes = [each.intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
@@ -173,16 +167,13 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell
     import numpy as np
     import pyarrow as pa
 
-    from core.data.table_head import unique
-    from core.data.write import writing
-
     own = list(rows.schema)
     answers = _columns(loaded, [], passage)
-    names = unique([*rows.schema.names, *answers])[len(own) :]
+    names = data.table_head.unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
     done = 0
-    with writing(to, schema) as write:
+    with data.write.writing(to, schema) as write:
         for batch in rows.batches:
             texts = rows.texts(batch)
             found = _columns(loaded, texts, passage)

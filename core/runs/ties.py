@@ -12,20 +12,11 @@ from core.runs.store import RunStore
 
 
 def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
-    """Every pair is tested on the test split, Holm over all pairs.
+    """Test every pair of models on the test split, Holm over all pairs; `models` are the runs of each, best first.
 
-    Args:
-        store: where the runs are.
-        models: the runs of each, best first.
-        metric: as in records; perhaps tuned.
-
-    Returns:
-        Places in `models` that follow each other and of which no two can be told apart; each group as large as it can
-        be, groups of one left out.
-
-    Raises:
-        InputError: the models were not tested on the same rows; the message says which.
-        RunDamaged: predictions cannot be read.
+    Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
+    can be, groups of one left out. Raises InputError if they were not tested on the same rows, RunDamaged if
+    predictions cannot be read.
     """
     place = {run: number for number, runs in enumerate(models) for run in runs}
     sides = read_sides(store, [*place], split=TEST)
@@ -36,7 +27,7 @@ def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[
 
 
 def in_a_row(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
-    """The largest stretches of 0 … count − 1 without a pair that is apart."""
+    """Return the largest stretches of 0 … count − 1 without a pair that is apart."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):
         end = first + 1

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 
 def embedded_splits(store: RunStore, run: str) -> list[str]:
-    """Splits of a run whose embeddings are kept, in alphabetical order."""
+    """Return the splits of a run whose embeddings are kept, in alphabetical order."""
     found = (store.path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
     return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) zeros and ones.
+    """Return (n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) 0 and 1.
 
-    Raises:
-        RunDamaged: a file is cut off, or they do not belong together; the message names it.
+    Raises RunDamaged if a file is cut off, or they do not belong together.
     """
     import numpy as np
 

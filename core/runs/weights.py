@@ -26,11 +26,11 @@ LARGEST_HEADER = 16 * 1024**2
 
 
 def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
-    """The weights as a safetensors file.
+    """Return the weights as a safetensors file; tensors that are named in `without` stand elsewhere.
 
     float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
     largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
-    float16, and 1/254 of the largest of its row in int8. Tensors that are named in `without` stand elsewhere.
+    float16, and 1/254 of the largest of its row in int8.
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in model.state_dict().items():
@@ -47,7 +47,7 @@ def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes
 
 
 def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """(rows, …) → int8 of that shape, and (rows,) float32 scales; a row of zeros has scale 0."""
+    """Convert (rows, …) to int8 of that shape, and (rows,) float32 scales; a row of zeros has scale 0."""
     rows = tensor.reshape(len(tensor), -1)
     scale = rows.abs().amax(1) / LARGEST
     steps = torch.where(scale > 0, scale, 1.0)[:, None]
@@ -55,7 +55,7 @@ def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """What `packed` has written as a model takes it."""
+    """Return what `packed` has written as a model takes it."""
     return {
         name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
         if name + SCALE in stored
@@ -68,10 +68,7 @@ def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def check_size(path: Path, numbers: int) -> None:
     """Refuse a file that is too small for a model of so many numbers, each of which takes a byte or more.
 
-    Nothing of the model need be made for it, so one that claims to be huge costs nothing.
-
-    Raises:
-        RunDamaged: it is too small, or cannot be opened.
+    Nothing of the model need be made for it, so one that claims to be huge costs nothing; raises RunDamaged.
     """
     try:
         with open_regular(path, sys.maxsize) as stream:
@@ -91,9 +88,7 @@ def missing(model: nn.Module, path: Path) -> frozenset[str]:
     """Return the names of the tensors of a model that its file does not hold.
 
     Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
-
-    Raises:
-        RunDamaged: the file cannot be read, a tensor has another shape there, or the model has none of its name.
+    Raises RunDamaged if the file cannot be read, or a tensor has another shape there or no place in the model.
     """
     own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     own |= {name + SCALE: shape[:1] for name, shape in own.items()}
@@ -113,8 +108,7 @@ def missing(model: nn.Module, path: Path) -> frozenset[str]:
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
     """Fill a model from its file, but for the tensors `without`, which it has already.
 
-    Raises:
-        RunDamaged: the file is cut off, belongs to another model, or holds a number that is not finite.
+    Raises RunDamaged if the file is cut off, belongs to another model, or holds a number that is not finite.
     """
     try:
         own = {name: tensor for name, tensor in model.state_dict().items() if name in without}

@@ -35,14 +35,10 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 
 
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
-    """Train and evaluate a run in this process, from the beginning or from its checkpoint.
+    """Train and evaluate a run in this process, from the beginning or from its checkpoint; return the final record.
 
-    Returns:
-        The final record: done, or cancelled (by `jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed).
-
-    Raises:
-        InputError: the run is done, or another process has it.
-        SentiscopeError: it failed; the record and the log tell why.
+    It is done, or cancelled (by `jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it is done
+    before, or another process has it, and SentiscopeError if it failed; the record and the log tell why.
     """
     tell = on_event or (lambda event: None)
     folder = store.own(run)
@@ -81,7 +77,7 @@ def let_go(folder: Path, run: str) -> str:
 
 
 def _enter(store: RunStore, run: str) -> RunRecord:
-    """The record with this process in it; an old request to cancel does not concern a resumed run."""
+    """Return the record with this process in it; an old request to cancel does not concern a resumed run."""
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")
@@ -94,7 +90,7 @@ def _enter(store: RunStore, run: str) -> RunRecord:
 
 
 def _failed(store: RunStore, run: str, error: Exception) -> SentiscopeError:
-    """Write the failure down as far as the disk allows; what to raise."""
+    """Write the failure down as far as the disk allows; return what to raise."""
     reason = _reason(error, run)
     with contextlib.suppress(OSError), (store.path(run) / LOG).open("a", encoding="utf-8") as log:
         log.write("".join(traceback.format_exception(error)))
@@ -114,7 +110,7 @@ def _reason(error: Exception, run: str) -> str:
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """An event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
+    """Yield an event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
     signalled = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield signalled

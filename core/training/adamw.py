@@ -27,11 +27,7 @@ class AdamW:
         """Part → name → tensor, of the parameters that had a gradient so far."""
 
     def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
-        """Go on from the moments of an earlier one.
-
-        Raises:
-            KeyError: they lack a parameter.
-        """
+        """Go on from the moments of an earlier one; KeyError: they lack a parameter."""
         for group in self.groups:
             for name, parameter in zip(group["names"], group["params"], strict=True):
                 for part in MOMENTS:
@@ -44,7 +40,7 @@ class AdamW:
                 parameter.grad = None
 
     def step(self, lr: float) -> None:
-        """One update with learning rate `lr`; a parameter without a gradient stays as it is."""
+        """Update with learning rate `lr`; a parameter without a gradient stays as it is."""
         for group in self.groups:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}

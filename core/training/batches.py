@@ -21,25 +21,18 @@ class Examples:
     tokens: TokenTable
     """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
     labels: np.ndarray
-    """(n,) int64: class numbers; of several labels (n, C) float32 zeros and ones; of tokens (n, L) int64 tag numbers,
-    or `core.training.loss.UNTAGGED`."""
+    """(n,) int64 class numbers; of several labels (n, C) float32 zeros and ones; of tokens (n, L) int64 or UNTAGGED."""
     targets: np.ndarray | None = None
     """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
 
     def learned(self, classes: int) -> np.ndarray:
-        """(all rows, C) float32: the targets, or the labels as such."""
+        """Return (all rows, C) float32: the targets, or the labels as such."""
         if self.targets is not None:
             return self.targets
         return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
 
     def followed_by(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
-        """The same with further texts behind.
-
-        Args:
-            tokens: of the further texts.
-            targets: (further, C), what is learned of those.
-            classes: C.
-        """
+        """Append further texts, of which the targets (further, C) are learned."""
         tokens = self.tokens.followed_by(tokens)
         return replace(self, tokens=tokens, targets=np.concatenate([self.learned(classes), targets]).astype(np.float32))
 
@@ -47,7 +40,7 @@ class Examples:
 def plan(
     lengths: np.ndarray, *, batch_size: int, seed: int, epoch: int, batching: Literal["length", "fixed"] = "length"
 ) -> list[np.ndarray]:
-    """The batches of one epoch as arrays of row numbers; every row once. Depends on the arguments only.
+    """Return the batches of one epoch as arrays of row numbers; every row once, the same for the same arguments.
 
     fixed: rows in random order. length: the random order is cut into pools of 50 batches, each pool sorted by length
     and cut into batches, and the batches are put in random order.
@@ -65,6 +58,6 @@ def plan(
 
 
 def padding_share(lengths: np.ndarray, batches: Sequence[np.ndarray], width: int = 0) -> float:
-    """Share of a plan's token places that hold padding: 0 is none, 0.5 half of the work for nothing."""
+    """Return the share of a plan's token places that hold padding: 0 is none, 0.5 half of the work for nothing."""
     places = sum(len(rows) * max(1, width, int(lengths[rows].max())) for rows in batches)
     return 1 - float(lengths.sum()) / places if places else 0.0

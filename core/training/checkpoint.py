@@ -39,11 +39,9 @@ class Progress:
     """The scalars of a training: where it is and what it has seen."""
 
     step: Count = 0
-    """Updates done."""
     loss_sum: float = 0.0
     """Of this epoch so far: loss of each batch times its rows."""
     best: float | None = None
-    """Best validation metric so far."""
     best_epoch: int = -1
     stale: Count = 0
     """Epochs since the best one."""
@@ -61,11 +59,7 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Replace the checkpoint in `folder`; the previous one stays until the new one is complete on disk.
-
-    Raises:
-        StorageError: the disk is full or read-only; the previous checkpoint is untouched.
-    """
+    """Replace the checkpoint in `folder`; the previous one stays until the new one is complete on disk."""
     named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
@@ -73,7 +67,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """A safetensors file, tensor after tensor: its own library holds the whole file in memory twice.
+    """Yield a safetensors file, tensor after tensor: its own library holds the whole file in memory twice.
 
     The format: the length of a header in eight bytes, the header in JSON, then the numbers in its order.
     """
@@ -91,16 +85,12 @@ def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memory
 
 
 def _widest_first(named: tuple[str, Tensor]) -> tuple[int, str]:
-    """So that every number stands at a multiple of its own length."""
+    """Order tensors so that every number stands at a multiple of its own length."""
     return -named[1].element_size(), named[0]
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """The last complete checkpoint; None where there is none.
-
-    Raises:
-        RunDamaged: the file cannot be read.
-    """
+    """Return the last complete checkpoint, None where there is none; RunDamaged: it cannot be read."""
     path = folder / FILE
     if not path.exists():
         return None

@@ -25,10 +25,9 @@ else:  # the names stand in the table of metrics alone
 
 
 def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """The validation metric of a training, `auto` resolved.
+    """Return the validation metric of a training, `auto` resolved.
 
-    Raises:
-        ConfigError: the task has no such metric, or its classes no order; the message names the nearest.
+    Raises ConfigError with the nearest if the task has no such metric, or its classes no order.
     """
     if metric == "auto":
         return UNASKED[task]
@@ -43,7 +42,7 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def further(rows: int, share: float) -> int:
-    """How many texts a share of so many rows adds: one at least, none only where none are asked for."""
+    """Return how many texts a share of so many rows adds: one at least, none only where none are asked for."""
     return max(1, round(share * rows)) if share else 0
 
 

@@ -16,11 +16,7 @@ from core.exceptions import ConfigError
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of `training.device`; `auto` is CUDA, then MPS, then the CPU.
-
-    Raises:
-        ConfigError: no such device here.
-    """
+    """Return the device of `training.device`; `auto` is CUDA, then MPS, then the CPU; ConfigError: it is not here."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -40,11 +36,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def check_precision(precision: Literal["float32", "bfloat16"], device: torch.device) -> None:
-    """Refuse bfloat16 where it would be slower or is not known to work.
-
-    Raises:
-        ConfigError: names the setting, the reason and the remedy.
-    """
+    """Refuse bfloat16 where it would be slower or is not known to work; ConfigError says what to do."""
     if precision == "float32":
         return
     if device.type == "cpu" and not cpu_has_bfloat16():
@@ -59,7 +51,7 @@ def check_precision(precision: Literal["float32", "bfloat16"], device: torch.dev
 
 
 def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether the CPU multiplies bfloat16 matrices itself (AMX or AVX512-BF16), as Linux tells; False elsewhere."""
+    """Return whether the CPU multiplies bfloat16 matrices itself (AMX or AVX512-BF16), as Linux tells."""
     try:
         flags = next(line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")).split()
     except (OSError, StopIteration):
@@ -68,10 +60,10 @@ def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep freed memory instead of handing it back: the page faults of big tensors cost up to half the time.
+    """Let glibc keep freed memory: the page faults of big tensors cost up to half the time.
 
-    Sets M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (performance: 1.2 to 2 times faster explicit attention); the process
-    stays at its peak size, so only training processes call this. Does nothing without glibc.
+    Sets M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (1.2 to 2 times faster explicit attention); the process stays at its peak
+    size, so only training processes call this. Does nothing without glibc.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL("libc.so.6")
@@ -81,9 +73,9 @@ def keep_freed_memory() -> None:
 
 @contextlib.contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """Kernels with a fixed order of summation where they exist; the process is left as it was.
+    """Use kernels with a fixed order of summation where they exist, and leave the process as it was.
 
-    On the CPU nothing is to do: there the order is fixed for a fixed number of threads.
+    On the CPU the order is fixed anyway for a fixed number of threads.
     """
     if device.type == "cpu":
         yield
@@ -102,7 +94,7 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """The generators that dropout draws from, on the CPU and on the device."""
+    """Return the generators that dropout draws from, on the CPU and on the device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)

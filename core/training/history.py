@@ -71,12 +71,12 @@ class History:
     """Why nothing of it can be read."""
 
     def kind(self, kind: str) -> list[Row]:
-        """The rows of one kind."""
+        """Return the rows of one kind."""
         return [row for row in self.rows if row["kind"] == kind]
 
 
 class HistoryWriter:
-    """Appends rows, each flushed at once, so that a reader sees them live and a kill loses none."""
+    """A file to which rows are appended, each flushed at once: a reader sees them live and a kill loses none."""
 
     def __init__(self, path: Path) -> None:
         """Open for appending; a last line that a kill cut off is closed first, so that it spoils no new row."""
@@ -89,11 +89,7 @@ class HistoryWriter:
                     self._stream.write(b"\n")
 
     def write(self, row: Row) -> None:
-        """Append one row.
-
-        Raises:
-            StorageError: the disk is full or the folder read-only.
-        """
+        """Append one row; StorageError: the disk is full or the folder read-only."""
         with storage_errors(self.path):
             self._stream.write(_line(row).encode())
             self._stream.flush()
@@ -108,7 +104,7 @@ class HistoryWriter:
 
 
 def read_history(path: Path) -> History:
-    """Every readable row; a missing file is an empty history, damaged lines are skipped and counted.
+    """Read every readable row; a missing file is an empty history, damaged lines are skipped and counted.
 
     A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
     """
@@ -128,8 +124,7 @@ def read_history(path: Path) -> History:
 def truncate(path: Path, step: int) -> None:
     """Leave out all rows after `step` (and damaged lines): a resumed training writes them again.
 
-    Raises:
-        RunDamaged: the history is there and cannot be read, so nothing of it may be overwritten.
+    Raises RunDamaged where the history is there and cannot be read, so nothing of it may be overwritten.
     """
     if path.exists():
         history = read_history(path)
@@ -143,7 +138,7 @@ def _line(row: Row) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same plain data with null for numbers that JSON cannot hold."""
+    """Return the same plain data with null for numbers that JSON cannot hold."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -161,7 +156,7 @@ def _row(line: bytes) -> Row | None:
 
 
 def _alike(rows: Iterator[Row]) -> Iterator[Row]:
-    """Rows whose learned numbers have the places of those before: layers, components and heads come and go in none."""
+    """Yield rows whose learned numbers have the places of those before: no layer, component or head comes or goes."""
     known: dict[str, Any] = {}
     for row in rows:
         forms = {name: _form(row[name]) for name in ("lambda", "lambda_heads", "scalars", "gates") if name in row}
@@ -170,7 +165,6 @@ def _alike(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def _form(value: Any) -> Any:
-    """Plain data with every number left out."""
     if isinstance(value, dict):
         return {name: _form(part) for name, part in value.items()}
     return [_form(part) for part in value] if isinstance(value, list) else None

@@ -31,18 +31,9 @@ def fit_lexicon(
     *,
     classes: int,
 ) -> LinearFit:
-    """A logistic regression on the sum or on the mean of the valences, whichever is better on validation.
+    """Fit a logistic regression on the sum or on the mean of the valences, whichever is better on validation.
 
-    Args:
-        tokenizer: with a lexicon.
-        texts: of the training split.
-        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
-        validation_texts: of the validation split.
-        validation_labels: as `labels`.
-        classes: C.
-
-    Raises:
-        DataError: as `core.training.solvers.choose`.
+    Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `core.training.solvers.choose`.
     """
     model = LexiconClassifier(classes=classes).eval()
     train, held = (_features(model, tokenizer, part) for part in (texts, validation_texts))

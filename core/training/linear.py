@@ -24,18 +24,15 @@ SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAY
 
 
 AT_ONCE = 1024
-"""Texts that are counted together."""
 
 
 @dataclass(frozen=True)
 class LinearFit:
-    """A fitted baseline."""
+    """A fitted baseline; `settings` is what was chosen on validation, such as C, alpha or a scale."""
 
     tokenizer: Tokenizer
     model: Plain
     settings: dict[str, Any]
-    """What was chosen on validation: C, or alpha of naive Bayes; with the SVM also the scale of its decisions, with the
-    lexicon the feature."""
     score: float
     """Validation accuracy there; of several labels per text the mean over labels of F1 at 0.5."""
 
@@ -51,23 +48,12 @@ def fit_linear(
     family: Family,
     chosen: float | None = None,
 ) -> LinearFit:
-    """A baseline of a data set: n-grams and idf from the training split, its one setting from the validation split.
+    """Fit a baseline: n-grams and idf from the training split, its one setting (or the `chosen`) from validation.
 
     Of pairs each text has a row of its own, and both, their difference and their product are what is read
-    (`core.models.linear.BagOfPairs`).
-
-    Args:
-        texts: of the training split.
-        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
-        validation_texts: of the validation split.
-        validation_labels: as `labels`.
-        config: only the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter.
-        classes: C.
-        family: one of `SOLVERS`.
-        chosen: its setting, where it is known; None: chosen on the validation split.
-
-    Raises:
-        DataError: as `core.training.solvers.choose`.
+    (`core.models.linear.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
+    the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as
+    `core.training.solvers.choose`.
     """
     solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)
@@ -84,7 +70,7 @@ def fit_linear(
 
 
 def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
-    """(n, size) of the texts, or of the first and of the second ones of pairs.
+    """Return (n, size) of the texts, or of the first and of the second ones of pairs.
 
     Some texts at a time: a text has far more character n-grams than different ones.
     """
@@ -98,13 +84,13 @@ def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
 
 
 def _two(ids: list[int]) -> tuple[list[int], list[int]]:
-    """What stands before the mark of a pair and what behind it."""
+    """Split ids at the mark of a pair."""
     place = ids.index(FIRST) if FIRST in ids else len(ids)
     return ids[:place], ids[place + 1 :]
 
 
 def features(rows: Sequence[csr_array]) -> csr_array:
-    """Rows of TF-IDF as they are; of pairs a, b, |a − b| and a · b beside each other."""
+    """Return rows of TF-IDF as they are; of pairs a, b, |a − b| and a · b beside each other."""
     if len(rows) == 1:
         return rows[0]
     a, b = rows
@@ -112,7 +98,7 @@ def features(rows: Sequence[csr_array]) -> csr_array:
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
-    """(n, size) float64: how often each n-gram is in each text."""
+    """Return (n, size) float64: how often each n-gram is in each text."""
     table = TokenTable.of(ids)
     places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
     matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
@@ -121,21 +107,16 @@ def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
 
 
 def inverse_document_frequency(counts: csr_array) -> np.ndarray:
-    """(size,): ln((1 + n) / (1 + documents with the n-gram)) + 1, scikit-learn's smooth idf."""
+    """Return (size,): ln((1 + n) / (1 + documents with the n-gram)) + 1, scikit-learn's smooth idf."""
     documents = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
 
 
 def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
-    """idf with one factor on the character n-grams, after which they weigh as much as all the rest together.
+    """Return idf (size,) with one factor on the character n-grams, which then weigh as much as all the rest together.
 
     A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
     sum of squares over the training texts.
-
-    Args:
-        counts: (n, size) of the training split.
-        idf: (size,).
-        characters: (size,) bool.
     """
     squares = np.bincount(counts.indices, ((1 + np.log(counts.data)) * idf[counts.indices]) ** 2, counts.shape[1])
     inside, rest = squares[characters].sum(), squares[~characters].sum()
@@ -143,7 +124,7 @@ def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.n
 
 
 def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
-    """(n, size): (1 + ln count) · idf with rows of length 1."""
+    """Return (n, size): (1 + ln count) · idf with rows of length 1."""
     # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
     # would change the 7th digit of every yardstick's loss.
     values = (1 + np.log(counts.data)) * idf[counts.indices]

@@ -23,9 +23,9 @@ from core.training.device import check_precision, repeatable
 from core.training.history import HistoryWriter, Row
 from core.training.inside import read_gates, read_inside
 from core.training.loss import Loss, training_loss
+from core.training.masked import forget_words
 from core.training.parameters import freeze, parameter_groups
 from core.training.stage import Events, Stage
-from core.training.word_dropout import forget_words
 
 PROBE = 64
 """Validation texts over which an input-dependent lambda is averaged."""
@@ -40,9 +40,7 @@ class Outcome:
 
     best_epoch: int
     best: float | None
-    """Validation metric of that epoch."""
     steps: int
-    """Updates done."""
     seconds: float
 
 
@@ -50,8 +48,7 @@ class Outcome:
 class Training(Stage):
     """One training: `run()` leaves `model` with the weights of its best epoch, from the start or from a checkpoint.
 
-    Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed: the global
-    generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
+    Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed.
     """
 
     model: Any
@@ -93,11 +90,8 @@ class Training(Stage):
     def run(self) -> Outcome:
         """Train to the end.
 
-        Raises:
-            Cancelled: `events.stopped()` said so; a checkpoint is saved.
-            ConfigError: the validation metric is undefined on this validation split.
-            SentiscopeError: the loss is no longer finite.
-            StorageError: history or checkpoint cannot be written.
+        Raises Cancelled after a checkpoint is saved if `events.stopped()`, ConfigError if the validation metric is
+        undefined, SentiscopeError if the loss is no longer finite, and StorageError.
         """
         with repeatable(self.device):
             self._start()
@@ -117,7 +111,7 @@ class Training(Stage):
         return {"model": self._kept(), "best": self.best_weights}
 
     def _kept(self) -> dict[str, Tensor]:
-        """The weights but for those that are borrowed and stay as they are."""
+        """Return the weights but for those that are borrowed and stay as they are."""
         known: dict[str, Tensor] = self.model.state_dict()
         if not self.borrowed:
             return known
@@ -125,7 +119,6 @@ class Training(Stage):
         return {name: tensor for name, tensor in known.items() if name not in still}
 
     def _load(self, weights: Mapping[str, Tensor]) -> None:
-        """What `_kept` gave."""
         self.model.load_state_dict({**self.model.state_dict(), **weights} if self.borrowed else weights)
 
     def _take(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
@@ -146,15 +139,14 @@ class Training(Stage):
             yield self._loss(part, self._weight(part) / weight, self._places(part) / max(1, places))
 
     def _weight(self, rows: np.ndarray) -> float:
-        """What the loss of these texts is divided by."""
         return float(self.loss.weight(self.targets[rows]))
 
     def _places(self, rows: np.ndarray) -> int:
-        """What the similarity of maps of these texts is divided by: their tokens, class tokens among them."""
+        """Return what the similarity of maps is divided by: the tokens of these texts, class tokens among them."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
     def _loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
-        """() of some texts of a batch, which have this part of its weight and this share of its tokens."""
+        """Return () of some texts of a batch, which have this part of its weight and this share of its tokens."""
         width = self.max_length if self.config.batching == "fixed" else 0
         read = _padded(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
@@ -190,7 +182,7 @@ class Training(Stage):
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict(self) -> Tensor:
-        """(n, C) or (n, L, C) float64 logits of the validation split, on the CPU, in its order; 0 where padded."""
+        """Return (n, C) or (n, L, C) float64 logits of the validation split, in its order; 0 where padded."""
         self.model.eval()
         shape = self.validation.labels.shape if self.task == "tokens" else self.validation.labels.shape[:1]
         logits = torch.zeros(*shape, self.classes, dtype=torch.float64)

@@ -30,7 +30,7 @@ class Loss:
     """Share of the target that is spread evenly: over the C classes, or over yes and no of each label."""
 
     def __call__(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) probabilities.
+        """Return the mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) probabilities.
 
         Of a multi-label task those are the probabilities of each label, zeros and ones where they are known. A class
         number and its unit vector give the same. Of tokens (B, L, C) logits for (B, L) tag numbers or `UNTAGGED`.
@@ -52,7 +52,7 @@ class Loss:
         return loss / self.weight(targets)
 
     def weight(self, targets: Tensor) -> Tensor:
-        """(): what the sum over these targets is divided by: rows or tags, of weighted classes what these weigh."""
+        """Return () what the sum over targets is divided by: rows or tags, of weighted classes what these weigh."""
         if self.task == "tokens":
             return self._tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
@@ -63,24 +63,17 @@ class Loss:
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
     def _tagged(self, targets: Tensor) -> Tensor:
-        """() the tokens that have a tag, or their weight; a batch without one has nothing to learn."""
+        """Return () the tokens that have a tag, or their weight; a batch without one has nothing to learn."""
         tagged = targets[targets != UNTAGGED]
         weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
         return weights.sum().clamp(min=1e-9)
 
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
-    """The loss that `config` asks for.
+    """Return the loss that `config` asks for, weighted for the labels of all training rows.
 
     `class_weights=balanced` weighs class c by n / (C n_c), and 0 without rows; of a multi-label task a text with label
     c by (n - n_c) / n_c, so that both sides of each label weigh the same, and 1 without rows.
-
-    Args:
-        config: label_smoothing and class_weights.
-        labels: of all training rows, (n,) int64, (n, C) zeros and ones, or of tokens (n, L) tag numbers.
-        classes: C.
-        task: what the labels are of.
-        device: where the logits will be.
     """
     weights = None
     if config.class_weights == "balanced":
@@ -101,15 +94,10 @@ def _label_weights(labels: Tensor, classes: int) -> Tensor:
 
 
 def taught_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
-    """(n, C) float32: what is learned of labels and of a teacher, (1 - weight) of the labels and weight of the teacher.
+    """Return (n, C) float32, to be learned of labels and a teacher (n, C): (1 - weight) and weight of each.
 
     Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
     2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.
-
-    Args:
-        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
-        taught: (n, C), the teacher's probabilities.
-        weight: w.
     """
     known = np.eye(taught.shape[1])[labels] if labels.ndim == 1 else labels
     return ((1 - weight) * known + weight * taught).astype(np.float32)

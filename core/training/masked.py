@@ -19,6 +19,7 @@ from torch.nn import functional as F
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.text.ids import FIRST, UNKNOWN
+from core.text.lexicon import NEUTRAL
 from core.text.token_table import TokenTable
 from core.training.config import TrainingConfig
 from core.training.device import check_precision, repeatable
@@ -30,7 +31,6 @@ SHARE = 0.15
 """Of the tokens that are known, how many are to be guessed."""
 HIDDEN, RANDOM = 0.8, 0.1
 """Of those, how many the model reads as unknown, and how many as another one; it reads the rest as they are."""
-NEUTRAL = 1 / 3
 
 
 class Masked(NamedTuple):
@@ -60,13 +60,27 @@ def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:
     return Masked(batch._replace(ids=read, polarity=polarity, grams=grams), places)
 
 
-class Guess(nn.Module):
-    """From a token's vector to a score of every word: one hidden layer, then the embedding itself as the last map.
+def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
+    """Replace each token of a batch by the unknown one with probability `share`, as unknown to every lexicon.
 
-    Args:
-        width: d.
-        vocabulary: V.
+    Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
+    Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
+    the texts of a pair is no word.
     """
+    if not share:
+        return batch
+    forgotten = (torch.rand(batch.ids.shape) < share) & batch.keep
+    if mark is not None:
+        forgotten &= batch.ids != mark
+    polarity = batch.polarity
+    return batch._replace(
+        ids=batch.ids.masked_fill(forgotten, UNKNOWN),
+        polarity=None if polarity is None else polarity.masked_fill(forgotten[..., None], NEUTRAL),
+    )
+
+
+class Guess(nn.Module):
+    """A map from a token's vector (d) to a score of every word (V): one hidden layer, then the embedding itself."""
 
     def __init__(self, width: int, vocabulary: int) -> None:
         super().__init__()
@@ -75,7 +89,7 @@ class Guess(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, vectors: Tensor, words: Tensor) -> Tensor:
-        """(n, d) vectors and the (V, d) embedding → (n, V)."""
+        """Map (n, d) vectors with the (V, d) embedding to (n, V)."""
         return F.linear(self.norm(F.gelu(self.hidden(vectors))), words, self.bias)
 
 
@@ -85,7 +99,6 @@ class Masking(Stage):
 
     model: EncoderClassifier
     tokens: TokenTable
-    """The training texts."""
     config: TrainingConfig
     """`masked_epochs`, and what both stages share: batches, rate, decay, clipping, precision, seed."""
     history: Path
@@ -108,13 +121,7 @@ class Masking(Stage):
         self._prepare(groups, self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
-        """Train to the end; the seconds that it took.
-
-        Raises:
-            Cancelled: `events.stopped()` said so; a checkpoint is saved.
-            SentiscopeError: the loss is no longer finite.
-            StorageError: history or checkpoint cannot be written.
-        """
+        """Train to the end and return the seconds that it took; raises as `core.training.loop.Training.run`."""
         with repeatable(self.device):
             self._start()
             with HistoryWriter(self.history) as self.writer:
@@ -137,7 +144,7 @@ class Masking(Stage):
         self._log({"kind": "epoch", "train_loss": self._mean_loss()}, epoch)
 
     def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """Of each portion its part of the mean cross-entropy over all places to be guessed; 0 where there are none."""
+        """Yield each portion's part of the mean cross-entropy over all places to be guessed; 0 where there are none."""
         whole = Batch.of(self.tokens.padded(rows))
         masked = mask(whole, len(self.guess.bias), self.model.mark)
         every, begin = int(masked.places.sum()), 0
@@ -147,7 +154,6 @@ class Masking(Stage):
             yield self._loss(Masked(masked.batch.part(some), masked.places[some]), words, every)
 
     def _loss(self, masked: Masked, words: Tensor, every: int) -> Tensor:
-        """Of some texts of a batch in which so many words are to be guessed."""
         places, words = masked.places.to(self.device), words.to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             vectors = self.model.vectors(masked.batch.to(self.device))[places]

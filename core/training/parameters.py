@@ -16,14 +16,10 @@ def freeze(model: Model, config: TrainingConfig) -> None:
 
 
 def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
-    """Groups for AdamW, each with the `names` of its parameters in order.
+    """Return groups for AdamW, each with the `names` of its parameters; every trainable one is in exactly one.
 
     `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
     far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
-
-    Args:
-        model: every trainable parameter of it lands in exactly one group.
-        config: decay, weight_decay, lambda_lr, layer_decay.
     """
     lambdas = model.lambda_parameters()
     groups: dict[tuple[str, float], list[str]] = {}

@@ -24,7 +24,7 @@ SMOOTHING = 0.75
 
 
 def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
-    """(size, size) float64, symmetric: 1 / distance for every two words of a text at most `WINDOW` apart.
+    """Return (size, size) float64, symmetric: 1 / distance of every two words of a text at most `WINDOW` apart.
 
     Entries that are no words (unknown ones) keep their place in the text, and have no counts.
     """
@@ -40,7 +40,7 @@ def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
 
 
 def ppmi(counts: csr_array) -> csr_array:
-    """max(0, ln(P(w, c) / (P(w) P(c)))) of each pair, P(c) in proportion to the context's count to the power 0.75."""
+    """Return max(0, ln(P(w, c) / (P(w) P(c)))) of each pair, P(c) in proportion to the context's count ** 0.75."""
     seen = np.asarray(counts.sum(1)).ravel()
     smoothed = seen**SMOOTHING
     pairs = counts.tocoo()
@@ -51,17 +51,11 @@ def ppmi(counts: csr_array) -> csr_array:
 
 
 def word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """U √S of the first `width` singular vectors, each word's row with length 1.
+    """Return (size, width) float32, U √S of the first singular vectors with rows of length 1, and (size,) bool.
 
-    Args:
-        tokens: the training texts.
-        size: token ids.
-        width: d; where there are fewer words the further columns are 0.
-        seed: of the vector that the decomposition starts from; the same arguments give the same vectors.
-
-    Returns:
-        (size, d) float32, and (size,) bool: which entries have a vector. The others, special ones and words that stand
-        in no company, have zeros.
+    The latter says which entries have a vector; the others, special ones and words that stand in no company, have
+    zeros, and so have further columns where there are fewer words. `seed` is of the vector that the decomposition
+    starts from.
     """
     found = ppmi(cooccurrences(tokens, size))
     known = np.diff(found.indptr) > 0
@@ -73,7 +67,6 @@ def word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tup
 
 
 def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest singular values of (n, size) with their left vectors (n, at most width)."""
     if len(rows.indptr) - 1 <= width:
         left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
         return left, singular

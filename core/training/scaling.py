@@ -9,18 +9,14 @@ from core.data.table import Task
 
 
 class Scaling(NamedTuple):
-    """What is done to the logits of a run before they become probabilities; see `core.training.temperature`.
-
-    `core.evaluation.predict.scaled` does it.
-    """
+    """What is done to the logits of a run (`core.evaluation.predict.scaled`); see `core.training.temperature`."""
 
     temperature: float = 1.0
-    """T; 1: nothing is done."""
     prior: tuple[float, ...] = ()
     """(C,), each above 0 and below 1: towards what; empty: towards every class alike."""
 
     def centre(self, task: Task) -> list[float]:
-        """(C,): the logits of the prior; without one (1,), a 0 for all."""
+        """Return (C,): the logits of the prior; without one (1,), a 0 for all."""
         if not self.prior:
             return [0.0]
         return [math.log(share) - (math.log1p(-share) if task == "multi" else 0) for share in self.prior]

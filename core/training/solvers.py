@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Columns:
-    """logits = x W + b; a softmax over them, or for several labels per text the sigmoid of each, are probabilities."""
+    """Weights of linear classifiers: logits x W + b, whose softmax, or the sigmoid of each label, are probabilities."""
 
     weight: np.ndarray
     """(V, C)."""
@@ -48,8 +49,7 @@ class Solver:
     read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
     """Its weights (V, K) and biases (K,), of the K classes it has seen."""
     decisions: bool = False
-    """Its logits are no logarithms of probabilities yet, only decisions: a factor makes them such, see
-    `core.training.temperature`."""
+    """Whether its logits are only decisions, of which a factor makes probabilities (`core.training.temperature`)."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +66,13 @@ class Chosen:
 def choose(
     solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
 ) -> Chosen:
-    """Fit values of the solver's setting and keep the best.
+    """Fit values of the solver's setting and keep the best on the validation split `held`.
 
     While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
-    `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end.
-
-    Args:
-        solver: what is fitted.
-        features: (n, V) of the training split.
-        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones: then each label is a
-            problem of its own, its texts against the rest, all with one value of the setting.
-        held: (m, V) of the validation split.
-        held_labels: as `labels`.
-        classes: C.
-
-    Raises:
-        DataError: the training split holds one class only, or no label; or validation cannot turn decisions into
-            probabilities.
+    `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end. Labels are (n,)
+    int64 class numbers, or (n, C) zeros and ones: then each is a problem of its own, all with one value of the setting.
+    Raises DataError if the training split holds one class only, or no label, or validation cannot turn decisions into
+    probabilities.
     """
     if labels.ndim == 1 and len(np.unique(labels)) < 2:
         raise DataError("the training split holds one class only; a classifier needs at least two")
@@ -110,12 +100,13 @@ def choose(
 
 
 def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
-    """The best of the solver's values and, as long as the best lies at an end of them, of one more beyond that end."""
+    """Try the solver's values and, as long as the best lies at an end of them, one more beyond that end."""
     if len(solver.values) == 1:  # chosen beforehand
         return tried(solver.values[0])
     factor = solver.values[1] / solver.values[0]
     weakest, strongest = solver.values[0], solver.values[-1]
-    best = max(map(tried, solver.values), key=_reached)
+    reached = operator.attrgetter("score")
+    best = max(map(tried, solver.values), key=reached)
     for _ in range(MOST_STEPS):
         value = best.settings[solver.setting]
         if value == strongest:
@@ -124,12 +115,8 @@ def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
             further = weakest = weakest / factor
         else:
             break
-        best = max(best, tried(further), key=_reached)
+        best = max(best, tried(further), key=reached)
     return best
-
-
-def _reached(chosen: Chosen) -> float:
-    return chosen.score
 
 
 def _one_of_many(
@@ -145,7 +132,7 @@ def _one_of_many(
 def _one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
-    """A label that no or every training text has gets a bias alone, which says so."""
+    """Fit each label; one that no or every training text has gets a bias alone, which says so."""
     # Own: OneVsRestClassifier begins every fit anew, 7.1 s for four C on 987 texts with several labels in place of 3.2.
     weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
     for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
@@ -186,7 +173,6 @@ def _support_vectors() -> Any:
 
 
 def _coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Of two classes, each gets half of the one weight vector."""
     weight, bias = estimator.coef_.T, estimator.intercept_
     if len(estimator.classes_) == 2:
         weight, bias = np.concatenate([-weight, weight], 1) / 2, np.concatenate([-bias, bias]) / 2
@@ -194,7 +180,7 @@ def _coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """log P(class) + sum_g x_g log P(g | class) is linear in x."""
+    """Read log P(class) + sum_g x_g log P(g | class), which is linear in x."""
     return estimator.feature_log_prob_.T, estimator.class_log_prior_
 
 

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,6 @@ from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save
 from core.training.config import TrainingConfig
 from core.training.device import random_state, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate
-from core.training.schedule import rate
 
 CHECKPOINT_SECONDS = 15.0
 LONG_SAVE, SAVES = 1.0, 20
@@ -34,17 +33,17 @@ class Events:
     """What others may do while a training runs; here every method does nothing."""
 
     def stopped(self) -> bool:
-        """Asked before each update: should the training save and end?"""
+        """Return, asked before each update, whether the training should save and end."""
         return False
 
     def row(self, row: Row) -> None:
-        """A row was written to the history."""
+        """Hear that a row was written to the history."""
 
     def best(self, model: nn.Module) -> None:
-        """The epoch that just ended is the best so far; `model` has its weights."""
+        """Hear that the epoch that just ended is the best so far; `model` has its weights."""
 
     def saved(self, progress: Progress, steps: int) -> None:
-        """A checkpoint is on disk; `steps` is the number of updates if nothing stops the training early."""
+        """Hear that a checkpoint is on disk; `steps` are the updates if nothing stops the training early."""
 
 
 class Stage(ABC):
@@ -61,7 +60,7 @@ class Stage(ABC):
     writer: HistoryWriter
 
     def _prepare(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
-        """Before the first step; `groups` as AdamW takes them, `lengths` (n,): tokens of each text."""
+        """Prepare the first step; `groups` as AdamW takes them, `lengths` (n,): tokens of each text."""
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.lengths = lengths
@@ -72,30 +71,29 @@ class Stage(ABC):
 
     @abstractmethod
     def _learning(self) -> nn.Module:
-        """What learns."""
+        """Return what learns."""
 
     @abstractmethod
     def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """() of each portion of one batch, as it adds to the mean loss of the batch; made one after another."""
+        """Yield () of each portion of one batch, as it adds to the mean loss of the batch; made one after another."""
 
     @abstractmethod
     def _end_epoch(self, epoch: int) -> None:
-        """What follows the last batch of an epoch."""
+        """Do what follows the last batch of an epoch."""
 
     @abstractmethod
     def _groups(self) -> dict[str, Tensors]:
-        """What a checkpoint keeps, besides the generators and the moments of AdamW."""
+        """Return what a checkpoint keeps, besides the generators and the moments of AdamW."""
 
     @abstractmethod
     def _take(self, groups: Mapping[str, Tensors]) -> None:
         """Go on from what `_groups` gave."""
 
     def _inside(self) -> Row:
-        """What every row of the history has besides."""
+        """Return what every row of the history has besides."""
         return {}
 
     def _start(self) -> None:
-        """From the checkpoint if there is one, else from the seed."""
         self.began = self.saved = time.monotonic()
         stored = load_checkpoint(self.checkpoint)
         if stored is None:
@@ -117,7 +115,7 @@ class Stage(ABC):
         self.progress = stored.progress
 
     def _run_epoch(self) -> None:
-        """The rest of the epoch that is under way, and what follows it."""
+        """Finish the epoch that is under way, and what follows it."""
         config = self.config
         epoch, done = divmod(self.progress.step, self.epoch_steps)
         batches = plan(
@@ -135,7 +133,6 @@ class Stage(ABC):
         self._save()
 
     def _update(self, rows: np.ndarray, epoch: int) -> None:
-        """One step of AdamW on one batch."""
         lr = self._lr()
         self.optimizer.zero_grad()
         loss = sum(_learned(part) for part in self._losses(rows))
@@ -152,7 +149,6 @@ class Stage(ABC):
             self._log({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
 
     def _portions(self, rows: np.ndarray) -> list[np.ndarray]:
-        """What is read at once of a batch."""
         return np.array_split(rows, min(self.config.portions, len(rows)))
 
     def _is_logged(self, step: int) -> bool:
@@ -160,7 +156,7 @@ class Stage(ABC):
         return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _mean_loss(self) -> float:
-        """Over the rows of the epoch that ends; the next one begins at 0."""
+        """Return the mean over the rows of the epoch that ends; the next one begins at 0."""
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
         return mean
 
@@ -169,7 +165,7 @@ class Stage(ABC):
         return config.lr * rate(self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
 
     def _seconds(self) -> float:
-        """Training time so far, with what was resumed."""
+        """Return the training time so far, with what was resumed."""
         return self.progress.seconds + time.monotonic() - self.began
 
     def _log(self, row: Row, epoch: int = 0) -> None:
@@ -189,6 +185,22 @@ class Stage(ABC):
 
 
 def _learned(loss: Tensor) -> float:
-    """The number, once its gradient has been added to what the others gave."""
+    """Return the number, once its gradient has been added to what the others gave."""
     loss.backward()
     return loss.item()
+
+
+def rate(step: int, *, steps: int, warmup: float, schedule: Literal["cosine", "linear", "constant"]) -> float:
+    """Return the factor of the learning rate for update number `step`, counted from 0, of `steps` in all.
+
+    With w = round(warmup * steps) warm-up updates it is (step + 1) / (w + 1) for step < w. After them, with the
+    progress t = (step - w) / (steps - w): cosine (1 + cos(pi t)) / 2, linear 1 - t, constant 1. Update w has factor 1;
+    cosine and linear reach 0 at step = steps, after the last update.
+    """
+    rising = round(warmup * steps)
+    if step < rising:
+        return (step + 1) / (rising + 1)
+    progress = min(1.0, (step - rising) / max(1, steps - rising))
+    if schedule == "cosine":
+        return (1 + math.cos(math.pi * progress)) / 2
+    return 1 - progress if schedule == "linear" else 1.0

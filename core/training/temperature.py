@@ -1,12 +1,9 @@
 """Temperature scaling: one number moves all answers of a run towards doubt, so that its claims come true.
 
-Guo et al. 2017, 4.2, divide the logits by it: doubt is every class alike. Of a run that was taught doubt
-(`core.training.doubt`) it is the class prior, lest the temperature undo what was taught: z becomes c + (z - c) / T,
-where c is the log of the prior, of several labels its log-odds. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Otherwise
-c is 0.
-
-Without a prior it changes no order: whatever was the most probable class, and above 0.5, still is. Towards a prior an
-answer that hardly won may become that of a more frequent class.
+Guo et al. 2017, 4.2, divide the logits by it: doubt is every class alike. Of a run that was taught doubt (with made-up
+words) it is the class prior, lest the temperature undo what was taught: z becomes c + (z - c) / T, where c is the log
+of the prior, of several labels its log-odds; otherwise c is 0. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Without a
+prior no answer changes; towards a prior one that hardly won may become that of a more frequent class.
 """
 
 from __future__ import annotations
@@ -27,11 +24,9 @@ LARGEST = 1000.0
 
 
 def class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
-    """How frequent each class is, or each label, each counted once more than it is there, so that none is 0 or 1.
+    """Return the share of each class of (n,) numbers or label of (n, C) zeros and ones, none of them 0 or 1.
 
-    Args:
-        labels: (n,) class numbers, or (n, C) zeros and ones.
-        classes: C.
+    Each is counted once more than it is there.
     """
     several = labels.ndim == 2
     counts = labels.sum(0) if several else np.bincount(labels, minlength=classes)
@@ -39,10 +34,7 @@ def class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
 
 
 def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
-    """That of a run, from what it says of its validation split: T = 1 of fewer than `LEAST` rows.
-
-    Arguments as of `best_temperature`.
-    """
+    """Return the scaling of a run, from what it says of its validation split: T = 1 of fewer than `LEAST` rows."""
     found = 1.0
     if len(labels) >= LEAST:
         try:
@@ -53,18 +45,12 @@ def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[f
 
 
 def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
-    """The T > 0 for which c + (z - c) / T have the least cross-entropy, from 1 / `LARGEST` to `LARGEST`.
+    """Return the T > 0 for which c + (z - c) / T have the least cross-entropy, from 1 / `LARGEST` to `LARGEST`.
 
-    It is convex in 1 / T. As in Platt scaling (1999) a label counts as (n + 1) / (n + C) of certainty and not as 1, so
-    that T is not 0 where every decision is right. Classes whose logit is fixed (`ABSENT`) have no part in this.
-
-    Args:
-        logits: z, (n, C).
-        labels: (n,) class numbers, or (n, C) zeros and ones: one temperature for the sigmoids of all labels.
-        prior: (C,), whose logits are c; empty: c is 0.
-
-    Raises:
-        DataError: no row is left.
+    z are the logits (n, C), c those of the prior (C,), 0 without one; labels are (n,) class numbers, or (n, C) zeros
+    and ones with one temperature for all sigmoids. It is convex in 1 / T. As in Platt scaling (1999) a label counts as
+    (n + 1) / (n + C) of certainty and not as 1, so that T is not 0 where every decision is right. Classes whose logit
+    is fixed (`ABSENT`) have no part in this; DataError: no row is left.
     """
     # Own: scikit-learn's temperature scaling knows one label per text only, and has no smoothing: where all decisions
     # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
@@ -97,7 +83,7 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
-    """What the scaled probabilities (n, C) of a run were before, so at T = 1; float64."""
+    """Return what the scaled probabilities (n, C) of a run were before, so at T = 1; float64."""
     from scipy.special import expit, softmax
 
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -74,17 +75,14 @@ def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_what_is_interrupted_leaves_nothing(here, error):
+def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_forgotten(here, error):
     def stop(what, share):
         raise error
 
     with pytest.raises(error):
         here.compute(stop)
     assert not list(here.folder.iterdir())
-
-
-def test_what_fails_says_why_until_it_is_forgotten(store, tmp_path):
-    never = Counting(tmp_path / "kept", "count", store, -1)
+    never = dataclasses.replace(here, to=-1)
     with pytest.raises(NotAvailable, match="never ends"):
         never.compute()
     assert (errands.job(never).status, errands.job(never).what) == ("failed", "it never ends")
@@ -116,17 +114,15 @@ def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(here, chi
     assert found.status == "failed" and "ended while counting" in found.what
 
 
-def test_cancel_ends_the_process_and_leaves_nothing(here, child):
-    errands.cancel(here)
-    assert not alive(Process(**child[1])) and errands.job(here).status == "none"
-    assert not list(here.folder.iterdir())
-
-
-def test_cancel_leaves_a_process_alone_that_only_has_the_same_number(here, child):
+def test_cancel_ends_the_process_and_leaves_nothing_but_one_that_only_has_its_number(here, child):
     process, who, began = child
     tell(here, {**who, "started": 1.0}, began)
     errands.cancel(here)
     assert process.poll() is None
+    tell(here, who, began)
+    errands.cancel(here)
+    assert not alive(Process(**who)) and errands.job(here).status == "none"
+    assert not list(here.folder.iterdir())
 
 
 def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(store, here, monkeypatch):

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from core.runs.doubt import SEED, TEXTS, doubt
 from core.runs.load import load_run
+from core.runs.report import DOUBT_SEED, MADE_UP, doubt
 from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
 from core.text.nonsense import nonsense
@@ -34,11 +34,11 @@ def at(loaded, temperature, prior, **training):
 def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
     own = at(loaded, 1.0, prior)
-    texts = [text for text in nonsense(LETTERS, TEXTS, SEED) if loaded.tokenizer.unknown_share(text) == 1]
+    texts = [text for text in nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) == 1]
     said = loaded.predict(texts).logits.astype(float)
     p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))
     found = doubt(own, LETTERS, WHY)
-    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= TEXTS
+    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= MADE_UP
     assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
 
 
@@ -60,4 +60,4 @@ def test_without_a_prior_in_the_record_it_is_that_of_the_data_or_of_classes_that
 def test_no_training_makes_up_the_same_texts():
     TrainingConfig(seed=LARGEST_SEED)
     with pytest.raises(Exception, match="seed"):
-        TrainingConfig(seed=SEED)
+        TrainingConfig(seed=DOUBT_SEED)

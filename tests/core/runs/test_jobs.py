@@ -11,7 +11,7 @@ import pytest
 from waiting import until
 
 from core.exceptions import InputError, RunNotFound, StorageError
-from core.runs import jobs, queue
+from core.runs import errands, jobs, queue
 from core.runs.queue import only_process
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG, Process
 from core.runs.store import alive, this_process
@@ -30,7 +30,7 @@ def sleeping(monkeypatch):
 
     monkeypatch.setattr(jobs, "command", lambda run: [sys.executable, "-c", SLEEP])
     names = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT")}
-    monkeypatch.setattr(jobs, "subprocess", types.SimpleNamespace(Popen=remember, **names))
+    monkeypatch.setattr(errands, "subprocess", types.SimpleNamespace(Popen=remember, **names))
     yield started
     for process in started:
         process.kill()

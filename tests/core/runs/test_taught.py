@@ -16,8 +16,8 @@ from core.runs import archive, jobs, taught
 from core.runs.budget import estimate
 from core.runs.load import load_run
 from core.runs.record import WEIGHTS
+from core.runs.start import check_classes, teacher_of
 from core.runs.sweep import Plan, save
-from core.runs.teacher import check_classes, teacher_of
 from core.runs.worker import execute
 from core.text.config import TextConfig
 from core.training import stage

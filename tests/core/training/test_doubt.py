@@ -12,7 +12,7 @@ from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer
 from core.training.batches import Examples
 from core.training.config import further
-from core.training.doubt import with_nonsense
+from core.training.further_texts import with_nonsense
 
 TEXTS = ["a good film", "a bad film", "not bad", "영화가 정말 재미있어요"]
 TOKENIZER = fit_tokenizer(TEXTS, TextConfig(min_freq=1))

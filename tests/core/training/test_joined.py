@@ -12,7 +12,7 @@ from core.text.config import TextConfig
 from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer
 from core.training.batches import Examples
-from core.training.joined import groups, with_joined
+from core.training.further_texts import groups, with_joined
 
 TEXTS = ["a good film", "a bad film", "not bad", "a very long and rather dull film"]
 TOKENIZER = fit_tokenizer(TEXTS, TextConfig(min_freq=1, max_length=12))

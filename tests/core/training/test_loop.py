@@ -15,8 +15,7 @@ from core.training import device, stage
 from core.training.batches import Examples, plan
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
-from core.training.schedule import rate
-from core.training.stage import Events
+from core.training.stage import Events, rate
 
 
 class Killed(BaseException):

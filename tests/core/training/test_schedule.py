@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from core.training.schedule import rate
+from core.training.stage import rate
 
 
 def factors(schedule, steps=100, warmup=0.1):

@@ -12,7 +12,7 @@ from core.models.trace import Batch
 from core.text.ids import UNKNOWN
 from core.training import loop
 from core.training.history import read_history
-from core.training.word_dropout import forget_words
+from core.training.masked import forget_words
 
 
 def batch(rows=200, length=50):

@@ -1,0 +1,66 @@
+"""Further texts to learn from: texts of a class joined to a long one, and texts of made-up words that teach doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.text.nonsense import nonsense
+from core.text.token_table import token_table
+from core.text.tokenizer import Tokenizer
+from core.training.batches import Examples
+from core.training.config import further
+from core.training.temperature import class_prior
+
+
+def with_joined(
+    examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
+) -> Examples:
+    """Append a share of joined texts, read by the same tokenizer, to the examples of `texts`; nothing else changes.
+
+    A joined text holds training texts of one class (of several labels: of one set of them) in random order, at most the
+    tokenizer's `max_length` tokens. What is learned of it is the mean of what is learned of each, so that the model
+    comes to add up what a long text says.
+    """
+    labels = examples.labels
+    if not share:
+        return examples
+    kinds = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+    found = groups(examples.tokens.lengths, kinds, further(len(labels), share), tokenizer.max_length, seed)
+    own = examples.learned(classes)
+    added = np.stack([own[rows].mean(0) for rows in found])
+    strung = [" ".join(texts[row] for row in rows) for rows in found]
+    return examples.followed_by(token_table(tokenizer, strung), added, classes)
+
+
+def groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, seed: int) -> list[np.ndarray]:
+    """Return the rows of each of `count` joined texts; the same for the same arguments.
+
+    `lengths` (n,) are the tokens of each row, `kinds` (n,) what the rows of one text have in common. The kind of a text
+    is as frequent as its rows are. Its length is drawn evenly between two tokens and `longest`; rows of that kind
+    follow each other until the next one would not fit; the first one is there in any case.
+    """
+    random = np.random.default_rng([seed, count])
+    pools = {kind: np.flatnonzero(kinds == kind) for kind in np.unique(kinds)}
+    found = []
+    for first in random.integers(0, len(kinds), count):
+        room, pool = random.integers(2, max(3, longest + 1)), pools[kinds[first]]
+        drawn = np.array([first, *random.choice(pool, room // 2)])
+        fits = int((np.cumsum(lengths[drawn]) <= room).sum())
+        found.append(drawn[: max(1, fits)])
+    return found
+
+
+def with_nonsense(
+    examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
+) -> Examples:
+    """Append a share of made-up texts, read by the same tokenizer, to the examples of `texts`; nothing else changes.
+
+    Their target is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this too.
+    """
+    if not share:
+        return examples
+    added = nonsense(texts, further(len(examples.labels), share), seed)
+    prior = np.broadcast_to(class_prior(examples.labels, classes), (len(added), classes))
+    return examples.followed_by(token_table(tokenizer, added), prior, classes)
