@@ -1,8 +1,7 @@
-"""How far an explanation of a run can be believed, measured on many sentences, and what one sentence says of it.
+"""Measure how far explanations of a run can be believed, on many sentences or on one.
 
-Every word is ordered by how far it pushes the answer. Then the words are put back or taken out in that order and in
-random ones, two are taken out together, the sentence is said otherwise, and the weights of the model change places.
-Deletion is not asked about deletion: `core.interpret.verdict` knows which test counts for which method.
+Words are put back or taken out in the order of their pushes and in random ones, two are taken out together, the
+sentence is said otherwise, and the weights change places. `core.interpret.verdict` knows which test counts for what.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ def measure(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """How far methods can be believed, on sentences of a run.
+    """Measure how far methods can be believed, on sentences that a run has not learned from.
 
     Args:
         reader: of the run.
         control: of the same run with its weights in random order.
-        sentences: that it has not learned from.
+        sentences: with their classes.
         methods: of `core.interpret.explain.METHODS`, at least one.
         on_progress: told how far it is; when it raises, all ends.
 
@@ -104,7 +103,7 @@ def measure(
 
 
 def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own:
-    """What one sentence says of a method, for the class named or the one with the highest probability.
+    """Measure a method on one sentence, for the class named or the one with the highest probability.
 
     Raises:
         InputError: no such method or class, or a method for another kind of model.

@@ -18,12 +18,9 @@ from core.numbers import number
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-LONGEST = 4_000
-"""Characters of a line that are looked at: more than any model has parts to change."""
-STRONGEST = 3.0
-"""Factor on the lexical term."""
-LARGEST = 2.0
-"""Factor on every λ."""
+LONGEST = 4_000  # Characters of a line that are looked at: more than any model has parts to change
+STRONGEST = 3.0  # Factor on the lexical term
+LARGEST = 2.0  # Factor on every λ
 _NUMBER = r"(-?\d{1,2}(?:\.\d{1,4})?)"
 _FACTOR = re.compile(rf"l:{_NUMBER}", re.ASCII)
 _LAMBDA = re.compile(rf"l(\d{{1,3}})c(\d{{1,3}}):{_NUMBER}", re.ASCII)
@@ -42,18 +39,12 @@ class Editable:
     components: int
     low: float
     high: float
-    tokens: tuple[str, ...] = ()
-    """Of the text."""
-    pieces: tuple[tuple[str, ...], ...] = ()
-    """Those of each token; empty where the model reads none."""
-    mixed: bool = False
-    """Whether TF-IDF is mixed into the answers."""
-    gated: int = 0
-    """Tokens of the text that have a gate in each layer."""
-    lexical: Lexical = "none"
-    """What a lexicon does to the scores."""
-    segments: bool = False
-    """Whether something is added for the text of a pair that a token stands in."""
+    tokens: tuple[str, ...] = ()  # Of the text
+    pieces: tuple[tuple[str, ...], ...] = ()  # Those of each token; empty where the model reads none
+    mixed: bool = False  # Whether TF-IDF is mixed into the answers
+    gated: int = 0  # Tokens of the text that have a gate in each layer
+    lexical: Lexical = "none"  # What a lexicon does to the scores
+    segments: bool = False  # Whether something is added for the text of a pair that a token stands in
 
     @property
     def has(self) -> str:
@@ -89,7 +80,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def asked(self, text: str) -> Edits:
-        """The changes that a line asks for.
+        """Return the changes that a line asks for.
 
         Raises:
             InputError: a part of it cannot be followed; says which, and what there is.
@@ -102,11 +93,9 @@ class Editable:
         return found
 
     def moved(self, text: str, levers: Mapping[str, str | None]) -> Edits:
-        """The changes of a link after some of its parts were moved.
+        """Return the changes of a link after some of its parts were moved.
 
-        Args:
-            text: The link's `edit`.
-            levers: By what a part begins with (`h1.2`, `l2c1`): the whole part, or None to leave it as trained.
+        `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
         """
         link = self.read(text)[0].encode()  # one written by hand may say the same otherwise
         kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
@@ -143,14 +132,18 @@ class Editable:
         if match := _LAMBDA.fullmatch(part):
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
             known = 0 <= layer < self.layers and 1 <= component < self.components
-            return edits.with_lambda(layer, component, value) if known and self.low <= value <= self.high else None
+            return (
+                edits.with_value("lambdas", (layer, component), value)
+                if known and self.low <= value <= self.high
+                else None
+            )
         if match := _FACTOR.fullmatch(part):
             value = float(match[1])
             return replace(edits, factor=value) if self.components > 1 and 0 <= value <= LARGEST else None
         if match := _GATE.fullmatch(part):
             layer, token, value = int(match[1]) - 1, int(match[2]) - 1, float(match[3])
             known = 0 <= layer < self.layers and 0 <= token < self.gated
-            return edits.with_gate(layer, token, value) if known and 0 <= value <= 1 else None
+            return edits.with_value("gates", (layer, token), value) if known and 0 <= value <= 1 else None
         if match := _STRENGTH.fullmatch(part):
             value = float(match[1])
             return replace(edits, lexical=value) if self.lexical == "add" and 0 <= value <= STRONGEST else None
@@ -166,20 +159,27 @@ class Editable:
         if not 1 <= layer <= self.layers:
             return None
         if part[0] == "s":
-            return edits.with_lexicon(layer - 1, mean=mean) if self.lexical != "none" else None
+            return edits.with_silent("lexical", layer - 1, mean=mean) if self.lexical != "none" else None
         if part[0] == "c":
             [component] = rest
-            return edits.with_component((layer - 1, component), mean=mean) if component < self.components else None
+            return (
+                edits.with_silent("components", (layer - 1, component), mean=mean)
+                if component < self.components
+                else None
+            )
         if not 1 <= rest[0] <= self.heads:
             return None
         if part[0] == "h":
-            return edits.with_head((layer - 1, rest[0] - 1), mean=mean)
+            return edits.with_silent("heads", (layer - 1, rest[0] - 1), mean=mean)
         head, component = rest
-        return edits.with_map((layer - 1, head - 1, component), mean=mean) if component < self.components else None
+        return (
+            edits.with_silent("maps", (layer - 1, head - 1, component), mean=mean)
+            if component < self.components
+            else None
+        )
 
 
-NOTHING = Editable(0, 0, 0, 0.0, 0.0)
-"""Of a model without maps."""
+NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # Of a model without maps
 
 
 def _parts(text: str) -> Iterator[str]:

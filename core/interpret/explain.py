@@ -1,7 +1,6 @@
 """Which words push the answer to a typed text: by leaving them out, by gradients, and how much they are read.
 
-Without a word means: its characters cut, the doubled space closed, the text read anew. What a text comes to is the
-log-odds of one class, from the probabilities that the run gives.
+Without a word its characters are cut, the doubled space is closed and the text is read anew.
 """
 
 from __future__ import annotations
@@ -27,13 +26,11 @@ METHODS = {
 }
 """By name: what a model has to provide (`core.models.provides`), and what the number of a word is."""
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
-COMPARED = ("deletion", "attention")
-"""Every method is compared with these."""
+COMPARED = ("deletion", "attention")  # Every method is compared with these
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
 QUICK = ("deletion", "attention", "collapse", "gradient", "integrated")
 """Those that are there at once, the quickest first."""
-SLOW = ("shapley",)
-"""Those that ask the model thousands of times."""
+SLOW = ("shapley",)  # Those that ask the model thousands of times
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,7 @@ class Word:
     start: int
     end: int
     push: float
-    error: float | None = None
-    """Standard error, of a method that samples."""
+    error: float | None = None  # Standard error, of a method that samples
 
 
 @dataclass(frozen=True)
@@ -99,7 +95,7 @@ class Methods:
 
 
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:
-    """What each word of a text does to the log-odds of a class, and how far that agrees with deletion and attention.
+    """Return what each word of a text does to the log-odds of a class, and whether deletion and attention agree.
 
     Args:
         reader: of a run, which may read with something changed inside.
@@ -116,13 +112,9 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
 
 
 def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[str] = ()) -> Iterator[Methods]:
-    """The same by every method that this model and text can be explained by, or by some: one more with each step.
+    """Yield the same by every method that fits this model and text, or by those `named`: one more with each step.
 
-    Args:
-        reader: as in `explain`; so are `text` and `target`. It is told which method is at work.
-        text: as typed.
-        target: a class.
-        named: some of `METHODS`; empty: all, what is quick first.
+    The other arguments are those of `explain`; the reader is told which method is at work.
 
     Raises:
         InputError: no such class, or a change of what the model does not have.

@@ -27,8 +27,7 @@ from core.text.typed import typed_words, without
 DELETIONS, REPLACEMENTS = 3, 2
 """So many moves at most in a set of deletions only, and in one with a replacement."""
 MOST_READINGS = 4000
-ALSO = 4
-"""Further flips of the smallest size that are told."""
+ALSO = 4  # Further flips of the smallest size that are told
 MOST_SETS = 100_000
 """Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
 
@@ -43,8 +42,7 @@ class Move:
     word: str
     start: int
     end: int
-    instead: str | None = None
-    """None: it is deleted."""
+    instead: str | None = None  # None: it is deleted
 
 
 @dataclass(frozen=True)
@@ -52,24 +50,18 @@ class Flip:
     """A text with another answer."""
 
     text: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
-    log_odds: float
-    """Of the target."""
-    moves: tuple[Move, ...]
-    """In the order of the words."""
+    probabilities: dict[str, float]  # By class name, in label order
+    log_odds: float  # Of the target
+    moves: tuple[Move, ...]  # In the order of the words
 
 
 @dataclass(frozen=True)
 class Allowed:
     """Which moves there are, so that who doubts a proof can repeat it."""
 
-    words: int
-    """The first so many may be deleted or replaced."""
-    readings: int
-    """At most."""
-    replacements: tuple[Move, ...]
-    """Of single words, by word."""
+    words: int  # The first so many may be deleted or replaced
+    readings: int  # At most
+    replacements: tuple[Move, ...]  # Of single words, by word
     deletions_at_most: int = DELETIONS
     replacements_at_most: int = REPLACEMENTS
     candidates_at_most: int = MOST
@@ -104,7 +96,7 @@ def search(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """The search for the smallest flip, again and again as it goes on; the last one is its end.
+    """Return the search for the smallest flip, again and again as it goes on; the last one is its end.
 
     Args:
         reader: of a run.

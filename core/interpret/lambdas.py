@@ -17,10 +17,8 @@ from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.text.token_table import one_text
 
-POINTS = 21
-"""Evenly spread over a curve, besides the values that have a name."""
-FACTORS = (0.0, 2.0)
-"""Ends of the factor on all λ."""
+POINTS = 21  # Evenly spread over a curve, besides the values that have a name
+FACTORS = (0.0, 2.0)  # Ends of the factor on all λ
 UNTOUCHED = Intervention()
 VARIES = "λ differs among heads or tokens here: at its mean a curve need not give the answer of the model as trained."
 
@@ -29,19 +27,13 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 class LambdaCurve:
     """A class along one λ, all else as it is; numbers from 0, as in `core.models.trace.Intervention`."""
 
-    layer: int | None
-    """None, as `component`: the factor on every λ that is not set by hand."""
+    layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
     component: int | None
-    learned: float
-    """As trained, the mean over heads and tokens; of the factor 1."""
-    start: float | None
-    """Before training; None: the run does not know it, or there is none."""
-    now: float
-    """Where the λ stands: as trained, unless it was changed."""
-    values: tuple[float, ...]
-    """Ascending, `learned`, `start`, `now` and 0 among them."""
-    log_odds: tuple[float, ...] = ()
-    """Of the class at each value, which all heads and tokens have then."""
+    learned: float  # As trained, the mean over heads and tokens; of the factor 1
+    start: float | None  # Before training; None: the run does not know it, or there is none
+    now: float  # Where the λ stands: as trained, unless it was changed
+    values: tuple[float, ...]  # Ascending, `learned`, `start`, `now` and 0 among them
+    log_odds: tuple[float, ...] = ()  # Of the class at each value, which all heads and tokens have then
     probabilities: tuple[float, ...] = ()
 
     def at(self, value: float) -> tuple[float, float]:
@@ -56,14 +48,10 @@ class LambdaCurves:
 
     text: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order, of the model as trained."""
-    log_odds: float
-    """The same of the target."""
-    curves: tuple[LambdaCurve, ...]
-    """By layer and component, the factor on all last."""
-    note: str
-    """What to know before reading it; empty: nothing."""
+    probabilities: dict[str, float]  # By class name, in label order, of the model as trained
+    log_odds: float  # The same of the target
+    curves: tuple[LambdaCurve, ...]  # By layer and component, the factor on all last
+    note: str  # What to know before reading it; empty: nothing
 
 
 def lambda_curves(
@@ -76,7 +64,7 @@ def lambda_curves(
     change: Intervention = UNTOUCHED,
     unmixed: bool = False,
 ) -> LambdaCurves:
-    """The log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
+    """Return the log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
 
     Args:
         reader: of a model with λ.

@@ -23,8 +23,7 @@ from core.numbers import count
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64
-"""Gates of so many tokens are closed, one by one."""
+MOST_TOKENS = 64  # Gates of so many tokens are closed, one by one
 
 Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
@@ -67,9 +66,9 @@ class Parts:
 
 
 def parts(reader: Reader, text: str, target: str = "") -> Parts:
-    """What silencing each part of a model does to the log-odds of a class, one at a time.
+    """Return what silencing each part of a model does to the log-odds of a class, one at a time.
 
-    Where the reader reads with something changed inside, each part is silenced besides; what is off already has none.
+    Each part is silenced besides what the reader changes inside; what is off already has no push.
 
     Raises:
         InputError: no such class, a model without attention, or a change of what the model does not have.

@@ -24,10 +24,8 @@ from core.numbers import count
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64
-"""Tokens of a text whose places are patched one by one."""
-READ_AS = 300
-"""Characters of what a text is read as, in a message."""
+MOST_TOKENS = 64  # Tokens of a text whose places are patched one by one
+READ_AS = 300  # Characters of what a text is read as, in a message
 
 
 @dataclass(frozen=True)
@@ -66,17 +64,16 @@ class Patches:
 
 
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
-    """What the log-odds of a class become when a layer, a token or a head has the values that it has of a donor.
+    """Return what the log-odds of a class become when a layer, token or head has the values that it has of a donor.
 
     Args:
         reader: of a run, which may read with something changed inside, both texts alike.
         text: that is changed.
-        donor: another of as many tokens, as the model reads them.
+        donor: another of as many tokens.
         target: a class; empty: the one with the highest probability for the text by itself.
 
     Raises:
-        InputError: no such class, a model without attention, or texts of different lengths; says both, and their
-            tokens.
+        InputError: no such class, a model without attention, or texts of different lengths; says their tokens.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):

@@ -28,8 +28,7 @@ READ = {"attention": -1, "collapse": 0}
 MOST_WORDS = 300
 ORDERS, READINGS = 200, 4000
 """Of Shapley values: orders of the words, fewer where they would ask for more texts than that."""
-AT_ONCE = 256
-"""Texts that Shapley values ask for before they say how far they are."""
+AT_ONCE = 256  # Texts that Shapley values ask for before they say how far they are
 SEED = 0
 
 
@@ -37,14 +36,10 @@ SEED = 0
 class Completeness:
     """How far pushes add up to what the whole text adds."""
 
-    reference: str
-    """What the text is compared with, in words."""
-    at_reference: float
-    """Its log-odds."""
-    error: float
-    """Sum of the pushes - (log-odds of the text - log-odds at the reference)."""
-    steps: int
-    """On the path, or orders of the words."""
+    reference: str  # What the text is compared with, in words
+    at_reference: float  # Its log-odds
+    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
+    steps: int  # On the path, or orders of the words
 
 
 class Pushes(NamedTuple):

@@ -80,12 +80,10 @@ class LayerView:
 class MixView:
     """What a mixture is made of for one text: probabilities by class name, before the temperature."""
 
-    weight: float
-    """Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out."""
+    weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
     network: dict[str, float]
     tfidf: dict[str, float]
-    mixture: dict[str, float]
-    """w · network + (1 − w) · tfidf."""
+    mixture: dict[str, float]  # w · network + (1 − w) · tfidf
 
     @property
     def parts(self) -> dict[str, dict[str, float]]:
@@ -164,10 +162,7 @@ class SentenceView:
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def cancelled(self, layer: int) -> np.ndarray | None:
-        """(H,): which share of a head's weight its components take from each other, over real tokens.
-
-        `cancelled` has the formula. None where heads have one map, or the text is too long for maps.
-        """
+        """Return the `cancelled` share (H,) over real tokens; None where heads have one map or there are no maps."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -191,7 +186,7 @@ def inspect_text(
     mix: Mix | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
-    """Classify one text and show the inside; the model is left as it was found. A run does this by `LoadedRun.inspect`.
+    """Classify one text and show the inside, as `LoadedRun.inspect` does; the model is left as it was found.
 
     With `unmixed` the answer is that of the network alone, whatever `mix` is.
 
@@ -331,12 +326,11 @@ def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 
 
 def inside(view: SentenceView) -> dict[str, Any]:
-    """What a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
+    """Return what a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
-    row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
-    the combined map lies on it, mean over all places that read. `cancelled` is the share of each head's weight that its
-    components take from each other (`cancelled`).
+    row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
+    places that read. `cancelled` is the share of each head's weight that its components take from each other.
     """
 
     def plain(values: np.ndarray | None) -> Any:

@@ -22,13 +22,10 @@ AT_ONCE = 2048
 class Pushed:
     """The words of one text, as they were typed."""
 
-    target: str
-    """The class whose log-odds are pushed."""
+    target: str  # The class whose log-odds are pushed
     words: tuple[str, ...]
-    pushes: tuple[float, ...]
-    """What the log-odds lose without each."""
-    unknown: tuple[bool, ...]
-    """Not in the vocabulary, in whole or in part."""
+    pushes: tuple[float, ...]  # What the log-odds lose without each
+    unknown: tuple[bool, ...]  # Not in the vocabulary, in whole or in part
 
 
 def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list[Pushed]:
@@ -84,10 +81,8 @@ def _pushed(reading: Reading) -> Pushed:
     )
 
 
-STEPS = 10
-"""Of progress, about."""
-LEAST = 2
-"""Words of a text in which there is something to choose."""
+STEPS = 10  # Of progress, about
+LEAST = 2  # Words of a text in which there is something to choose
 
 
 @dataclass(frozen=True)
@@ -110,12 +105,9 @@ class Agreed:
 def agreement(
     reader: Reader, texts: Sequence[str], on_progress: Callable[[str, float | None], None] = lambda what, share: None
 ) -> list[Agreed]:
-    """Each quick method of a model against deletion, for the class that the model says of each text.
+    """Compare each quick method with deletion, for the class that the model says of each text.
 
-    Args:
-        reader: of a run, as trained.
-        texts: any; those of fewer than two words say nothing.
-        on_progress: told which share of the texts is done; what it raises stops it.
+    Texts of fewer than two words say nothing. `on_progress` is told which share is done; what it raises stops it.
     """
     named = [name for name in QUICK if name in methods(reader.model.provides) and name != "deletion"]
     same = {name: list[bool]() for name in named}

@@ -96,14 +96,7 @@ ONE = ("text",)
 
 
 def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
-    """One vector of all tokens: that of the class token, or their mean.
-
-    Args:
-        head: of the model.
-        record: what it has recorded.
-        tokens: (L, d), what it pools.
-        lead: whether they stand on no stage yet.
-    """
+    """Return one vector of all tokens (L, d): the class token's or the mean; `lead`: no stage shows them yet."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
@@ -152,13 +145,9 @@ def logits_stage(
 
 
 def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
-    """From logits to what `predict` gives.
+    """Lead from logits (1, C) to what `predict` gives.
 
-    Args:
-        logits: (1, C).
-        task: softmax over the classes, or the sigmoid of each label.
-        scaling: what is done to the logits.
-        mixed: weight of the network and logits (1, C) of TF-IDF, where its probabilities are mixed in.
+    `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
     shown = Matrix(logits.name, logits.values, ONE, logits.columns)
     matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()

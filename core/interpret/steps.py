@@ -34,14 +34,7 @@ from core.text.tokenizer import Encoding
 
 
 def plain_stages(model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
-    """From the tokens to the logits.
-
-    Args:
-        model: in evaluation mode.
-        batch: one text.
-        tokens: L names.
-        classes: C.
-    """
+    """Yield the stages of one text from its tokens to the logits, by a model without attention in evaluation mode."""
     ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
         yield from _recurrent(model, batch, tokens, classes)
@@ -207,7 +200,7 @@ TOLERANCE = 1e-4
 def steps(
     reader: Reader, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
 ) -> Steps:
-    """All stages of a text, as it is read with the reader's change; the model is only read.
+    """Compute all stages of a text, as it is read with the reader's change; the model is only read.
 
     Args:
         reader: what a run lends.

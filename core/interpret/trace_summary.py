@@ -15,17 +15,14 @@ if TYPE_CHECKING:
 
 
 def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """(L,): what a token is read with, mean over heads and readers.
+    """Return (L,): what a token is read with, mean over heads and readers of one map (H, L, L), which may be signed.
 
-    Args:
-        weights: (H, L, L) of one map, readers in rows; signed where maps are taken away.
-        places: (L,): how many places each token stands for; folded padding reads as often as it has places.
+    `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
     """
     return np.average(weights.mean(0), axis=0, weights=places)
 
 
-ROUNDING = 0.001
-"""Below this a difference between two λ is not shown."""
+ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 
 @dataclass(frozen=True)

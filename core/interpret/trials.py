@@ -47,8 +47,7 @@ class Paraphrase(NamedTuple):
 
     edit: str
     text: str
-    shared: tuple[tuple[int, int], ...]
-    """(place in the first, place in this one)."""
+    shared: tuple[tuple[int, int], ...]  # (place in the first, place in this one)
 
 
 def contracted(text: str) -> str:
@@ -101,10 +100,8 @@ def _replaced(text: str, by: dict[str, str]) -> str:
     return re.sub(pattern, lambda found: cased(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
 
 
-STEPS = POINTS - 1
-"""Of a curve, fewer in a text of fewer words."""
-SHARES = np.linspace(0, 1, POINTS)
-"""Of the words, where curves of texts of different lengths are averaged."""
+STEPS = POINTS - 1  # Of a curve, fewer in a text of fewer words
+SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of different lengths are averaged
 
 
 def counts(words: int) -> np.ndarray:
@@ -139,18 +136,14 @@ def beaten(own: float, others: np.ndarray) -> float:
     return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
 
 
-RANDOM, PAIRS = 20, 15
-"""Random orders and pairs of words of each sentence."""
+RANDOM, PAIRS = 20, 15  # Random orders and pairs of words of each sentence
 ORDERS = 20
 """Of Shapley values: a tenth of those of a sentence alone, so that 200 take no longer than they must."""
 SEED = 0
-SLAB = 2048
-"""Texts between two words about progress."""
+SLAB = 2048  # Texts between two words about progress
 
-OnProgress = Callable[[str, float], None]
-"""What is done now, and which share of all is done."""
-Values = dict[str, np.ndarray]
-"""By name (n,) of the sentences; NaN: has none."""
+OnProgress = Callable[[str, float], None]  # What is done now, and which share of all is done
+Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
 
 
 class Case(NamedTuple):
@@ -184,12 +177,9 @@ class Steps:
 class Ordered(NamedTuple):
     """What the orders of one method come to."""
 
-    tests: Values
-    """`insertion` and `deletion`: share of random orders that are slower."""
-    areas: Values
-    """Of `insertion`, `deletion` and `random`."""
-    curves: dict[str, np.ndarray]
-    """(n, 11) of the same; that of `random` puts words back."""
+    tests: Values  # `insertion` and `deletion`: share of random orders that are slower
+    areas: Values  # Of `insertion`, `deletion` and `random`
+    curves: dict[str, np.ndarray]  # (n, 11) of the same; that of `random` puts words back
 
 
 class Trials:

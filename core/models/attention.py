@@ -22,8 +22,7 @@ from core.models.trace import Intervention, LayerTrace
 
 Mixing = Single | Differential | DifferentialV2 | Additive
 
-DENSE = 256
-"""With a window: up to here a masked dense call is faster than the banded one."""
+DENSE = 256  # With a window: up to here a masked dense call is faster than the banded one
 
 
 class Heads(nn.Module):
@@ -48,7 +47,7 @@ class Heads(nn.Module):
         *,
         trace: bool,
     ) -> tuple[Tensor, LayerTrace]:
-        """What each head says (B, H, L, d/H), changes applied, and with `trace` its maps, coefficients and outputs.
+        """Return what heads say (B, H, L, d/H), changes applied, and with `trace` the maps, coefficients and outputs.
 
         Args:
             x: (B, L, d), from which coefficients may come.

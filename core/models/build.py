@@ -42,7 +42,7 @@ def build(
     pairs: bool = False,
     each_token: bool = False,
 ) -> Model:
-    """A model with fresh weights, drawn from torch's global generator.
+    """Build a model with fresh weights, drawn from torch's global generator.
 
     Args:
         config: every choice of the architecture.
@@ -54,8 +54,7 @@ def build(
         each_token: every token gets logits, in place of the text.
 
     Raises:
-        ConfigError: if there is nothing to classify, or no length to fill texts up to; or this family, or its padding,
-            says nothing of single tokens.
+        ConfigError: nothing to classify, no length to fill texts up to, or a family or padding without single tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")
@@ -98,11 +97,7 @@ def _segments(config: ModelConfig, pairs: bool) -> Segments | None:
 
 
 def check_tags_tokens(config: ModelConfig) -> None:
-    """Refuse what gives a text one answer.
-
-    Raises:
-        ConfigError: names the setting and the nearest valid choice.
-    """
+    """Raise ConfigError, with the nearest valid choice, for what gives a text one answer."""
     if not config.layered:
         raise ConfigError(
             f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "

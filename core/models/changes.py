@@ -15,21 +15,13 @@ from core.models.trace import Intervention, LayerTrace
 class Lexicon(NamedTuple):
     """What is changed in the lexical term of a layer, with R rows."""
 
-    factor: Tensor
-    """(R,): on a term that is added."""
-    off: Tensor
-    """(R,) bool: one that is multiplied is left out."""
-    mean: Tensor
-    """(R,) bool: its mean over the keys stands in its place."""
+    factor: Tensor  # (R,): on a term that is added
+    off: Tensor  # (R,) bool: one that is multiplied is left out
+    mean: Tensor  # (R,) bool: its mean over the keys stands in its place
 
 
 class Changes:
-    """Interventions, seen from one layer. R is how many there are: 1 for all texts, or one for each of B.
-
-    Args:
-        each: at least one.
-        layer: from 0.
-    """
+    """Interventions, at least one, seen from one layer. R is how many: 1 for all texts, or one for each of B."""
 
     def __init__(self, each: Sequence[Intervention], layer: int) -> None:
         self.each, self.layer = each, layer

@@ -13,10 +13,8 @@ from core.models.coefficients import combining
 from core.models.config import Family, ModelConfig
 from core.models.formula import Line, Term
 
-TAG_ROWS = 14
-"""Universal parts of speech, one row for unknown ones and one for the class token."""
-PLACES, TYPES = 512, 2
-"""Learned places of a text, and types of texts, in a table of BERT's."""
+TAG_ROWS = 14  # Universal parts of speech, one row for unknown ones and one for the class token
+PLACES, TYPES = 512, 2  # Learned places of a text, and types of texts, in a table of BERT's
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 _NORMS = {"layer": "LayerNorm", "rms": "RMSNorm", "none": ""}
 _OF_FAMILY: dict[Family, tuple[str, ...]] = {
@@ -54,12 +52,9 @@ class Part:
 
 
 def parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
-    """Trained numbers of the model that `core.models.build.build` makes.
+    """Count the trained numbers of the model that `core.models.build.build` makes.
 
-    Args:
-        config: any valid one.
-        vocabulary: token ids; n-grams for the TF-IDF families.
-        classes: C.
+    `vocabulary` counts token ids, of the TF-IDF families n-grams.
     """
     return sum(part.parameters * part.times for part in parts(config, vocabulary=vocabulary, classes=classes))
 
@@ -228,15 +223,7 @@ def _convolutions(config: ModelConfig, joined: int) -> Part:
 
 
 def _classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[Part]:
-    """The dense layer, if there is one, and the classifier.
-
-    Args:
-        config: of the model.
-        width: of the vector that it reads.
-        classes: C.
-        vector: its letter, in LaTeX.
-        words: what is said of the linear map on it.
-    """
+    """Yield the dense layer, if there is one, and the classifier, which reads a vector (LaTeX) described in words."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield Part(

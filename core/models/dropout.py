@@ -14,12 +14,9 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
-    """Zero each entry with probability p and scale the rest by 1 / (1 - p), in training mode only.
+    """Zero each entry with probability p, 0 ≤ p < 1, and scale the rest by 1 / (1 - p), in training mode only.
 
     On a CPU four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
-
-    Args:
-        p: share of entries set to 0, in [0, 1).
     """
 
     def __init__(self, p: float) -> None:
@@ -40,12 +37,7 @@ class Dropout(nn.Module):
 
 
 class Dropping(nn.Module):
-    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone.
-
-    Args:
-        p: share of entries set to 0, in [0, 1).
-        generator: whose numbers decide which.
-    """
+    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
         super().__init__()

@@ -144,9 +144,9 @@ class EncoderClassifier(nn.Module):
             record: what is told everything on the way.
 
         Raises:
-            RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if an intervention names a layer, head, component or token that does not exist, or takes from a
-                donor that is not there or of another length.
+            RuntimeError: a trace is asked for in training mode, where dropout would make it a picture of chance.
+            InputError: an intervention names what the model or text does not have, or takes from a donor that is not
+                there or of another length.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -318,10 +318,7 @@ class EncoderClassifier(nn.Module):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """x (B, L, d) of a completed batch with class token, positions and segments (but those that are `off`).
-
-        Words are replaced by `embedded`.
-        """
+        """Return x (B, L, d), words replaced by `embedded`, with class token, positions and segments."""
         first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)

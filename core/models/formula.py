@@ -26,8 +26,7 @@ class Formula(NamedTuple):
     seen: str = "j"
     combined: str = "A"
     norm: str = ""
-    words: str = "One map weighs the values."
-    """What is said of how the maps combine."""
+    words: str = "One map weighs the values."  # What is said of how the maps combine
 
 
 @dataclass(frozen=True)

@@ -36,5 +36,4 @@ LAMBDA_RANGES: dict[Constraint, LambdaRange] = {
     "pos": LambdaRange(r"[0,\infty)", r"\operatorname{ReLU}", (0.0, 10.0), (0.0, 1.5)),
     "free": LambdaRange(r"(-\infty,\infty)", r"\operatorname{id}", (-10.0, 10.0), (-1.5, 1.5)),
 }
-DIFFERENTIAL_START = (0.0, 0.99)
-"""Where the differential rule may start: its heads are scaled by 1 - start."""
+DIFFERENTIAL_START = (0.0, 0.99)  # Where the differential rule may start: its heads are scaled by 1 - start

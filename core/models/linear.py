@@ -68,8 +68,7 @@ class BagOfPairs(BagOfNgrams):
         classes: C.
     """
 
-    BLOCKS = 4
-    """V rows of the weights each."""
+    BLOCKS = 4  # V rows of the weights each
     mark = MARK
 
     def __init__(self, *, vocabulary: int, classes: int) -> None:

@@ -12,12 +12,7 @@ from core.exceptions import InputError
 
 
 class CharacterNGrams(nn.Module):
-    """The mean of the rows of a word's n-grams.
-
-    Args:
-        buckets: rows; n-grams share them by their hash.
-        width: d.
-    """
+    """The mean of the rows of a word's n-grams, which share the rows by their hash."""
 
     def __init__(self, *, buckets: int, width: int) -> None:
         super().__init__()
@@ -26,9 +21,7 @@ class CharacterNGrams(nn.Module):
     def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """(B, L, K) buckets counted from 1, 0: none → (B, L, d); a token without n-grams has zeros.
 
-        Args:
-            grams: of each token.
-            off: (token, n-gram) that add 0, while the others weigh as before: in all texts, or of each.
+        Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
 
         Raises:
             InputError: the texts come without n-grams.

@@ -13,12 +13,9 @@ class Plain(nn.Module):
     """A classifier with the input and output of every other, and no head, component or lambda."""
 
     provides: frozenset[str]
-    scale = 1.0
-    """Of the embedding, where there is one."""
-    first = 0
-    """The place of the first token of a text."""
-    mark: int | None = None
-    """The id that stands between the texts of a pair; None: it reads single texts."""
+    scale = 1.0  # Of the embedding, where there is one
+    first = 0  # The place of the first token of a text
+    mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
 
     def lambdas(self) -> list[Tensor | None]:
         """None of the layers has one: an empty list."""
@@ -33,12 +30,7 @@ class Plain(nn.Module):
         return {}
 
     def check(self, *, trace: bool, intervene: Intervene) -> None:
-        """What every model refuses, and an intervention that would change something.
-
-        Raises:
-            RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if there is something to change.
-        """
+        """Raise RuntimeError for a trace in training mode, InputError where an intervention would change something."""
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()

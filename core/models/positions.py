@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from core.models.record import SILENT, Record
 
-TAGS = 12
-"""Universal parts of speech; ids 1 to 12, 0 where unknown or padded."""
+TAGS = 12  # Universal parts of speech; ids 1 to 12, 0 where unknown or padded
 CLASS_TAG = TAGS + 1
 TAG_STD = 0.02
 
@@ -50,10 +49,7 @@ class Sinusoidal(nn.Module):
 class PolarityAware(nn.Module):
     """p = alpha · sinusoid + beta · recency + gamma · part of speech, the factors learned from 1 (SentiFormer, eq. 3).
 
-    Args:
-        width: d, even.
-        recency: with the second term.
-        tags: with the third; its table has a row for each tag, the class token, and one (zero) for unknown tags.
+    The table of tags has a row for each tag, the class token, and one (zero) for unknown tags; d is even.
     """
 
     def __init__(self, *, width: int, recency: bool, tags: bool) -> None:

@@ -11,21 +11,16 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-Parts = tuple[tuple[Tensor | float, ...], ...]
-"""A sum of products, each of which broadcasts to the whole."""
+Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
 
 
 class Recorded(NamedTuple):
     """One value."""
 
-    value: Tensor
-    """With a row for each text."""
-    formula: str = ""
-    """How it is made, in LaTeX."""
-    parts: Parts = ()
-    """What it is the sum of, before `after`."""
-    after: str = ""
-    """The function of that sum: `sigmoid`; empty: none."""
+    value: Tensor  # With a row for each text
+    formula: str = ""  # How it is made, in LaTeX
+    parts: Parts = ()  # What it is the sum of, before `after`
+    after: str = ""  # The function of that sum: `sigmoid`; empty: none
 
 
 @dataclass(eq=False)

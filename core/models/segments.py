@@ -18,12 +18,7 @@ def segments(ids: Tensor, mark: int = MARK) -> Tensor:
 
 
 class Segments(nn.Module):
-    """Two rows of the width of a token, one for each text of a pair.
-
-    Args:
-        width: d.
-        std: of its numbers at the start, those of words.
-    """
+    """Two rows of the width of a token, one for each text of a pair; `std` is that of words at the start."""
 
     def __init__(self, *, width: int, std: float) -> None:
         super().__init__()

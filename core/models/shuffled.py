@@ -10,7 +10,7 @@ from core.models.build import Model
 
 
 def shuffled(model: Model, seed: int) -> Model:
-    """A copy in which the numbers of each weight tensor have changed places; buffers stay, the model is not touched.
+    """Return a copy in which the numbers of each weight tensor have changed places; buffers stay.
 
     Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
     numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.

@@ -72,11 +72,7 @@ class LayerTrace:
 
     @property
     def combined(self) -> Tensor:
-        """(B, H, L, L): sum over components of coefficient times map.
-
-        Raises:
-            RuntimeError: the text is too long for maps.
-        """
+        """(B, H, L, L): sum over components of coefficient times map; RuntimeError: the text is too long for maps."""
         if self.maps is None:
             raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)

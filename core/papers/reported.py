@@ -73,10 +73,10 @@ def _row(row: dict[str, str]) -> Reported:
 def reported(
     *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
 ) -> tuple[Reported, ...]:
-    """The numbers that fit, in the order of the papers' tables.
+    """Return the numbers that fit, in the order of the papers' tables; an empty argument fits any.
 
     Args:
-        paper: A key of `PAPERS`, e.g. `ndt`; empty here and below: any.
+        paper: A key of `PAPERS`, e.g. `ndt`.
         dataset: As the paper names it, e.g. `SST-2`.
         metric: accuracy, f1, auc, lambda, params …
         model: As the paper names it, e.g. `NDT`.
