@@ -50,7 +50,7 @@ class Stage:
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
     formulas: tuple[str, ...]
-    """LaTeX, the letters of `core.models.equation`."""
+    """LaTeX, the letters of `core.models.describe`."""
     reading: str
     """How to read it; of a stage that the model does not have, that it has none."""
     matrices: tuple[Matrix, ...] = ()

@@ -15,14 +15,10 @@ from core.interpret.rules import Array, Dot, Largest, Rule, Sum, exact
 from core.interpret.sentence import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.interpret.stages import ONE, Matrix, Stage, Steps, dense_and_logits, logits_stage, numbered, probability_stage
 from core.interpret.steps_encoder import encoder_stages, in_float64, windows
-from core.models.convolution import ConvolutionClassifier
+from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
 from core.models.head import Convolution
-from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams, BagOfPairs
-from core.models.plain import Plain
 from core.models.record import Record
-from core.models.recurrent import BiLSTM
 from core.models.segments import segments
 from core.models.trace import Batch
 from core.numbers import count, number

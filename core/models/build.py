@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,21 +11,17 @@ from torch import nn
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing
 from core.models.attention_config import terms
+from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.coefficients import combining
 from core.models.config import AttentionConfig, ModelConfig
-from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.head import Head
-from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.ngrams import CharacterNGrams
-from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
 from core.models.pretrained import Body, Injected, PretrainedClassifier
 from core.models.provides import provides
-from core.models.recurrent import BiLSTM
 from core.models.segments import Segments
 from core.models.support import Support
 from core.models.terms import KeyGate, LexicalTerm, Terms
@@ -131,44 +128,18 @@ def _pretrained(
 
 
 def _baseline(config: ModelConfig, vocabulary: int, classes: int, pairs: bool) -> Plain:
-    if config.family == "bilstm":
-        return BiLSTM(
-            vocabulary=vocabulary,
-            width=config.width,
-            states=config.ff_width,
-            layers=config.layers,
-            dropout=config.dropout,
-            head=_vector_head(config, 2 * config.ff_width, classes),
-            segments=_segments(config, pairs),
-        )
-    if config.family == "cnn":
-        kernels, channels = config.head.widths(), config.head.channels
-        return ConvolutionClassifier(
-            vocabulary=vocabulary,
-            width=config.width,
-            kernels=kernels,
-            channels=channels,
-            dropout=config.dropout,
-            head=_vector_head(config, len(kernels) * channels, classes),
-            segments=_segments(config, pairs),
-        )
     if config.family == "lexicon":
         return LexiconClassifier(classes=classes)
-    return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
-
-
-def _vector_head(config: ModelConfig, width: int, classes: int) -> Head:
-    """The head over one vector a text, where there is nothing to pool."""
-    return Head(
-        width=width,
-        classes=classes,
-        kernels=(),
-        channels=0,
-        attention_heads=0,
-        dense=config.head.dense,
-        one_logit=config.head.one_logit,
-        pooling="cls",
-    )
+    if config.family not in ("bilstm", "cnn"):
+        return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
+    states, kernels, channels = config.ff_width, config.head.widths(), config.head.channels
+    read = 2 * states if config.family == "bilstm" else len(kernels) * channels
+    dense, one_logit = config.head.dense, config.head.one_logit
+    head = Head(width=read, classes=classes, dense=dense, one_logit=one_logit, pooling="cls")
+    about: dict[str, Any] = {"vocabulary": vocabulary, "width": config.width, "segments": _segments(config, pairs)}
+    if config.family == "bilstm":
+        return BiLSTM(states=states, layers=config.layers, dropout=config.dropout, head=head, **about)
+    return ConvolutionClassifier(kernels=kernels, channels=channels, dropout=config.dropout, head=head, **about)
 
 
 def _head(config: ModelConfig, classes: int, *, each_token: bool = False) -> Head:

@@ -16,7 +16,7 @@ from core.interpret.parts import parts
 from core.interpret.push import log_odds
 from core.interpret.sentence import inspect_text
 from core.interpret.trace_summary import received
-from core.models.linear import BagOfNgrams
+from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore

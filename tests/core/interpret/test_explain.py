@@ -18,8 +18,8 @@ from core.exceptions import InputError
 from core.interpret import reading
 from core.interpret.explain import METHODS, explain, methods
 from core.interpret.trace_summary import received
+from core.models.baselines import BagOfNgrams
 from core.models.build import build
-from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
 from core.models.provides import provides
 from core.runs.load import load_run

@@ -17,8 +17,8 @@ from core.interpret import flip as flipping
 from core.interpret.flip import ALSO, MOST_READINGS, Move, best_first, moved, search
 from core.interpret.push import log_odds
 from core.interpret.watched import MOST_AT_ONCE as AT_ONCE
+from core.models.baselines import BagOfNgrams
 from core.models.build import build
-from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer

@@ -18,7 +18,7 @@ from core.interpret.parts import MOST_TOKENS, parts
 from core.interpret.push import log_odds
 from core.interpret.sentence import CLASS_TOKEN
 from core.interpret.steps import steps
-from core.models.linear import BagOfNgrams
+from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore

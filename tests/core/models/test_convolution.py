@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from core.exceptions import InputError
-from core.models.convolution import ConvolutionClassifier
+from core.models.baselines import ConvolutionClassifier
 from core.models.head import Head
 from core.models.trace import Batch, Intervention
 

@@ -7,7 +7,7 @@ from drawn_models import drawn
 from seeds import seeds
 
 from core.models.config import ModelConfig
-from core.models.equation import equation
+from core.models.describe import equation
 from core.models.presets import PRESETS
 
 

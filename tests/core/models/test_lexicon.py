@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from core.exceptions import InputError
-from core.models.lexicon import LexiconClassifier
+from core.models.baselines import LexiconClassifier
 from core.models.trace import Batch, Intervention
 
 GOOD, BAD, PLAIN = [0.8, 0.2, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]

@@ -7,7 +7,7 @@ import torch
 from small_models import batch_of
 
 from core.exceptions import InputError
-from core.models.linear import BagOfNgrams
+from core.models.baselines import BagOfNgrams
 from core.models.trace import Intervention
 
 

@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from core.exceptions import InputError
+from core.models.baselines import BiLSTM
 from core.models.head import Head
-from core.models.recurrent import BiLSTM
 from core.models.trace import Batch, Intervention
 
 STATES = 6

@@ -7,8 +7,8 @@ from small_models import CLASSES, VOCABULARY, batch_of, example, longer, make, r
 from structures import encoders
 
 from core.exceptions import InputError
+from core.models.baselines import BagOfPairs
 from core.models.build import build
-from core.models.linear import BagOfPairs
 from core.models.presets import PRESETS
 from core.models.segments import MARK, segments
 from core.models.trace import Batch, Intervention
