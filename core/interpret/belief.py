@@ -39,12 +39,9 @@ class Own:
     method: str
     target: str
     words: int
-    tests: dict[str, float | None]
-    """`insertion`, `deletion` (None of itself), `pairs` and `stability`."""
-    edits: tuple[str, ...]
-    """By which the sentence was said otherwise."""
-    completeness: float | None = None
-    """Of integrated gradients: sum of the pushes less what there is to add up to, log-odds."""
+    tests: dict[str, float | None]  # `insertion`, `deletion` (None of itself), `pairs` and `stability`
+    edits: tuple[str, ...]  # By which the sentence was said otherwise
+    completeness: float | None = None  # Of integrated gradients: sum of the pushes less what they should add up to
 
 
 def measure(
@@ -134,29 +131,24 @@ def _read_part(reader: Reader, text: str) -> str:
 
 def _agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]]) -> Values:
     found = {}
-    for other, those in pushes.items():
+    for other in [name for name in pushes if name != method]:
         sizes = method in READ or other in READ
-        pairs = zip(pushes[method], those, strict=True)
-        if other != method:
-            found[other] = np.array([rho(abs(a), abs(b)) if sizes else rho(a, b) for a, b in pairs])
+        pairs = zip(pushes[method], pushes[other], strict=True)
+        found[other] = np.array([rho(abs(a), abs(b)) if sizes else rho(a, b) for a, b in pairs])
     return found
 
 
 def _numbers(values: Values, weights: np.ndarray) -> dict[str, Number]:
-    """Means with intervals, of those that any sentence has."""
-    found = {name: _number(each, weights) for name, each in values.items()}
-    return {name: each for name, each in found.items() if each is not None}
-
-
-def _number(values: np.ndarray, weights: np.ndarray) -> Number | None:
-    """The mean of (n,), NaN left out, with the percentile bootstrap over the sentences: `weights` is (R, n)."""
-    there = ~np.isnan(values)
-    if not there.any():
-        return None
-    drawn = weights[:, there]
-    with np.errstate(invalid="ignore"):
-        low, high = np.nanpercentile(drawn @ values[there] / drawn.sum(1), TAILS)
-    return Number(float(values[there].mean()), float(low), float(high), int(there.sum()))
+    """Return means over the sentences that have a value, with percentile bootstrap intervals; `weights` is (R, n)."""
+    found = {}
+    for name, each in values.items():
+        there = ~np.isnan(each)
+        if there.any():
+            drawn = weights[:, there]
+            with np.errstate(invalid="ignore"):
+                low, high = np.nanpercentile(drawn @ each[there] / drawn.sum(1), TAILS)
+            found[name] = Number(float(each[there].mean()), float(low), float(high), int(there.sum()))
+    return found
 
 
 def _curve(values: np.ndarray, weights: np.ndarray) -> Curve:

@@ -51,19 +51,15 @@ class Explanation:
     text: str
     method: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
+    probabilities: dict[str, float]  # By class name, in label order
     log_odds: float
     words: tuple[Word, ...]
-    completeness: Completeness | None
-    """None of a method that promises nothing of the kind."""
+    completeness: Completeness | None  # None of a method that promises nothing of the kind
     agreement: dict[str, float | None]
     """Spearman's rho over the words that are read with each of `COMPARED` but the method itself; of sizes, where one of
     the two has no side. None: fewer than three words, all alike, or no attention."""
-    note: str
-    """What to know before reading it; empty: nothing."""
-    tests: dict[str, RankTest] = field(default_factory=dict)
-    """By method of `COMPARED` whether the two agree; those that the model and text lack are left out."""
+    note: str  # What to know before reading it; empty: nothing
+    tests: dict[str, RankTest] = field(default_factory=dict)  # By method of `COMPARED` that model and text have
 
     @property
     def pushes(self) -> np.ndarray:
@@ -75,16 +71,11 @@ class Explanation:
 class Methods:
     """The words of a text with what each does to the log-odds of a class, by several methods."""
 
-    by: dict[str, Explanation]
-    """By method; all of the same words, target and log-odds."""
-    agreement: dict[tuple[str, str], float | None]
-    """Spearman's rho over the words, of each pair of them; see `Explanation.agreement`."""
-    left_out: dict[str, str]
-    """Why there is none of the others, by method."""
-    note: str
-    """What to know before reading it; empty: nothing."""
-    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)
-    """Whether the two methods of each pair agree."""
+    by: dict[str, Explanation]  # By method; all of the same words, target and log-odds
+    agreement: dict[tuple[str, str], float | None]  # Spearman's rho of each pair; see `Explanation.agreement`
+    left_out: dict[str, str]  # Why there is none of the others, by method
+    note: str  # What to know before reading it; empty: nothing
+    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)  # Whether the two of each pair agree
 
     @property
     def most(self) -> Most | None:
@@ -139,7 +130,10 @@ def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[st
 
 def _explanation(reading: Reading, method: str) -> Explanation:
     found, text, reader = reading.by(method), reading.text, reading.reader
-    others = [name for name in COMPARED if name != method and _can_compare(reading, name)]
+    maps = "maps" in reader.model.provides and not reading.view.too_long
+    others = [name for name in COMPARED if name != method and (maps or name == "deletion")]
+    network = reader.mix_weight is not None and METHODS[method][0]
+    mixed = f"TF-IDF is mixed into the answer: {method} is of the network alone, deletion and shapley of both."
     tests = {name: reading.compare(method, name) for name in others}
     return Explanation(
         text=text,
@@ -153,21 +147,9 @@ def _explanation(reading: Reading, method: str) -> Explanation:
         ),
         completeness=found.completeness,
         agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
-        note=" ".join(filter(None, (reading.note, _of_the_network(reader, method)))),
+        note=" ".join(filter(None, (reading.note, mixed if network else ""))),
         tests=tests,
     )
-
-
-def _can_compare(reading: Reading, method: str) -> bool:
-    """Return whether a method of `COMPARED` works for this model and a text of this length."""
-    needs = METHODS[method][0]
-    return not needs or (needs in reading.reader.model.provides and not reading.view.too_long)
-
-
-def _of_the_network(reader: Reader, method: str) -> str:
-    if reader.mix_weight is None or not METHODS[method][0]:
-        return ""
-    return f"TF-IDF is mixed into the answer: {method} is of the network alone, deletion and shapley of both."
 
 
 def methods(provides: frozenset[str]) -> list[str]:

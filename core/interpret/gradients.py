@@ -50,10 +50,8 @@ class Target(NamedTuple):
     place: int
     task: Task
     scaling: Scaling
-    tfidf: Tensor | None = None
-    """(C,): logits of what is mixed into the answer, which vectors of words do not change."""
-    weight: float = 1.0
-    """Of the network beside it."""
+    tfidf: Tensor | None = None  # (C,): logits of what is mixed in, which vectors of words do not change
+    weight: float = 1.0  # Of the network beside it
 
     def __call__(self, logits: Tensor) -> Tensor:
         """(B, C) → (B,): log p - log of the sum of the others; of several labels log p - log(1 - p)."""

@@ -32,14 +32,12 @@ READ_AS = 300  # Characters of what a text is read as, in a message
 class Patch:
     """What the text comes to with one place of the donor in it; numbers from 0, as in an `Intervention`."""
 
-    kind: Literal["layer", "token", "head"]
-    """layer: what it gives at every token · token: what a layer gives at one · head: what it says at every token."""
+    kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
     layer: int
     token: int | None = None
     head: int | None = None
     log_odds: float = 0.0
-    moved: float = 0.0
-    """Log-odds less those of the text by itself."""
+    moved: float = 0.0  # Log-odds less those of the text by itself
 
 
 @dataclass(frozen=True)
@@ -49,18 +47,14 @@ class Patches:
     text: str
     donor: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order, of the text by itself."""
+    probabilities: dict[str, float]  # By class name, in label order, of the text by itself
     donor_probabilities: dict[str, float]
     log_odds: float
     donor_log_odds: float
-    tokens: tuple[str, ...]
-    """As `Patch.token` counts them: a class token comes first, where the model has one."""
+    tokens: tuple[str, ...]  # As `Patch.token` counts them: a class token comes first, where the model has one
     donor_tokens: tuple[str, ...]
-    patches: tuple[Patch, ...]
-    """By layer: itself, its tokens, its heads."""
-    note: str
-    """What to know before reading it; empty: nothing."""
+    patches: tuple[Patch, ...]  # By layer: itself, its tokens, its heads
+    note: str  # What to know before reading it; empty: nothing
 
 
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:

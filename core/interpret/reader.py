@@ -31,25 +31,17 @@ HALF = 0.5  # Share of the characters of a token with which it goes when a word 
 class Reader:
     """A run, as far as explaining needs it."""
 
-    predict: Callable[..., Predictions]
-    """Of texts, and where something is changed inside `intervene`: for all of them or for each."""
-    inspect: Callable[[str], SentenceView]
-    """With the same change inside."""
+    predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
+    inspect: Callable[[str], SentenceView]  # With the same change inside
     model: Model
     tokenizer: Tokenizer
     classes: tuple[str, ...]
     task: Task
     scaling: Scaling
-    mix_weight: float | None = None
-    """Of the network, where TF-IDF is mixed into its answers."""
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Of several labels per text: above which probability a text has each; 0.5 of one that is not named."""
-
-    tell: OnProgress = silent
-    """Told how far what takes its time is; it may stop it."""
-
-    change: Intervention = UNCHANGED
-    """Inside the model, whenever it reads the text or what is left of it; its tokens are those of the whole text."""
+    mix_weight: float | None = None  # Of the network, where TF-IDF is mixed into its answers
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # Of several labels: of each its own, else 0.5
+    tell: OnProgress = silent  # Told how far what takes its time is; it may stop it
+    change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
 
     def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
         """Predict a text, changed inside, without some of its words: a row for each of `gone`.

@@ -58,22 +58,14 @@ class LayerView:
     sum to 1; as a query, and wherever else each token has a value, it has their mean.
     """
 
-    components: np.ndarray
-    """(N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps."""
-    coefficients: np.ndarray
-    """(N, H, L): c of each query token."""
-    combined: np.ndarray
-    """(H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long for maps."""
-    head_outputs: np.ndarray
-    """(H, L, d/H)."""
-    gates: np.ndarray | None
-    """(L,): how much each token may be looked at, where the model has gates."""
-    terms: dict[str, np.ndarray]
-    """(H, L, L): `lexical`, what a lexicon adds to the scores, or `lexical_factor`, what they are multiplied with."""
-    temperature: float | None
-    """Factor of the cosines, where the model has one."""
-    support: np.ndarray | None
-    """(L, L) bool: who may see whom, where not everybody may see everybody."""
+    components: np.ndarray  # (N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps
+    coefficients: np.ndarray  # (N, H, L): c of each query token
+    combined: np.ndarray  # (H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long
+    head_outputs: np.ndarray  # (H, L, d/H)
+    gates: np.ndarray | None  # (L,): how much each token may be looked at, where the model has gates
+    terms: dict[str, np.ndarray]  # (H, L, L): `lexical` is added to the scores, `lexical_factor` multiplied
+    temperature: float | None  # Factor of the cosines, where the model has one
+    support: np.ndarray | None  # (L, L) bool: who may see whom, where not everybody may see everybody
 
 
 @dataclass(frozen=True)
@@ -99,52 +91,30 @@ class MixView:
 class SentenceView:
     """What a page or the command line shows of one text."""
 
-    text: str
-    """As typed."""
-    read_as: str
-    """After normalising: what the tokens are pieces of."""
+    text: str  # As typed
+    read_as: str  # After normalising: what the tokens are pieces of
     tokens: tuple[str, ...]
     """One per row and column of the maps; a class token comes first where the model has one, and last stands what a
     backbone ends a text with, or the padding where the model reads it (`padding_name`)."""
-    unknown: tuple[bool, ...]
-    """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
-    unknown_words: float | None
-    """Share of the words that the tokenizer does not know; None where that does not apply (byte pairs)."""
-    truncated: int
-    """Tokens cut off at the end."""
-    cut: str
-    """The end of `read_as` that was cut off with them."""
+    unknown: tuple[bool, ...]  # True where the vocabulary lacks the token, so that the model saw only `<unk>`
+    unknown_words: float | None  # Share of the words that the tokenizer does not know; None for byte pairs
+    truncated: int  # Tokens cut off at the end
+    cut: str  # The end of `read_as` that was cut off with them
     label: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
-    pooled: np.ndarray
-    """(d,)."""
-    layers: tuple[LayerView, ...]
-    """Empty for a model without attention (`maps` not in its `provides`)."""
-    positions: dict[str, float]
-    """Learned factors of the position terms (alpha, beta, gamma), where the model has them."""
-    tags: tuple[int, ...] | None
-    """Part of speech of each token, as the model reads them."""
-    polarity: np.ndarray | None
-    """(L, 3K): positive, neutral, negative, as the model reads them from each of its lexicons."""
-    branches: dict[int, np.ndarray]
-    """By kernel width, (L, c): the convolutions of the head, where it has any."""
-    head_maps: np.ndarray | None
-    """(h, L, L): the head's own attention, where it has one."""
-    filled: int | None = None
-    """Places of padding that the model read as text (`pad_mode` as_released), folded into the last token; None where
-    padding is masked."""
-    before: int = 0
-    """How many of the tokens stand before those of the text."""
-    behind: int = 0
-    """How many stand behind them."""
-    pieces: tuple[tuple[str, ...], ...] | None = None
-    """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
-    where it reads none."""
-    segments: tuple[int, ...] | None = None
-    """Of each token 0 in the first text of a pair, 1 in the second; None where the model adds nothing for it."""
-    mix: MixView | None = None
-    """What the answer is made of, where TF-IDF is mixed in."""
+    probabilities: dict[str, float]  # By class name, in label order
+    pooled: np.ndarray  # (d,)
+    layers: tuple[LayerView, ...]  # Empty for a model without attention (`maps` not in its `provides`)
+    positions: dict[str, float]  # Learned factors of the position terms (alpha, beta, gamma), where the model has them
+    tags: tuple[int, ...] | None  # Part of speech of each token, as the model reads them
+    polarity: np.ndarray | None  # (L, 3K): positive, neutral, negative, as the model reads them from each lexicon
+    branches: dict[int, np.ndarray]  # By kernel width, (L, c): the convolutions of the head, where it has any
+    head_maps: np.ndarray | None  # (h, L, L): the head's own attention, where it has one
+    filled: int | None = None  # Places of padding read as text, folded into the last token; None: it is masked
+    before: int = 0  # How many of the tokens stand before those of the text
+    behind: int = 0  # How many stand behind them
+    pieces: tuple[tuple[str, ...], ...] | None = None  # The n-grams read beside each token; None: none are read
+    segments: tuple[int, ...] | None = None  # 0 in the first text of a pair, 1 in the second; None: nothing is added
+    mix: MixView | None = None  # What the answer is made of, where TF-IDF is mixed in
 
     @property
     def places(self) -> np.ndarray:

@@ -21,18 +21,13 @@ Kind = Literal["number", "score", "weight", "count"]
 class Matrix:
     """A named matrix; rows and columns have names too."""
 
-    name: str
-    """LaTeX."""
-    values: np.ndarray
-    """(R, C) float64; −∞ where a score is hidden."""
+    name: str  # LaTeX
+    values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    kind: Kind = "number"
-    """A score is compared with the others, a weight is mostly between 0 and 1, a count is a whole number."""
-    rule: Rule | None = None
-    """How its cells follow from others; None: it is given."""
-    words: tuple[tuple[str, ...], ...] = ()
-    """(R, …) further columns that are words; their names follow those of the numbers in `columns`."""
+    kind: Kind = "number"  # Scores are compared, weights mostly between 0 and 1, counts whole
+    rule: Rule | None = None  # How its cells follow from others; None: it is given
+    words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
     def filled(self, row: int, column: int) -> str:
         """The formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; of a given one the number."""
@@ -49,12 +44,9 @@ class Stage:
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
-    formulas: tuple[str, ...]
-    """LaTeX, the letters of `core.models.describe`."""
-    reading: str
-    """How to read it; of a stage that the model does not have, that it has none."""
-    matrices: tuple[Matrix, ...] = ()
-    """The last is what comes out; empty: the model has no such stage."""
+    formulas: tuple[str, ...]  # LaTeX, the letters of `core.models.describe.equation`
+    reading: str  # How to read it; of a stage that the model does not have, that it has none
+    matrices: tuple[Matrix, ...] = ()  # The last is what comes out; empty: the model has no such stage
 
     @property
     def made(self) -> np.ndarray:
@@ -67,20 +59,15 @@ class Steps:
     """All stages of one text, with the layer, head and component that they are of."""
 
     text: str
-    tokens: tuple[str, ...]
-    """As the model reads them, a class token first and padding last where it reads those."""
+    tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
     stages: tuple[Stage, ...]
-    layer: int
-    """From 1; 0 without layers."""
-    head: int
-    """From 1; 0 without heads."""
-    component: int
-    """From 0."""
+    layer: int  # From 1; 0 without layers
+    head: int  # From 1; 0 without heads
+    component: int  # From 0
     layers: int
     heads: int
     components: int
-    notes: tuple[str, ...]
-    """What of the text is unknown or cut off."""
+    notes: tuple[str, ...]  # What of the text is unknown or cut off
 
     def stage(self, key: str) -> Stage:
         """By its key; KeyError: there is none."""

@@ -29,10 +29,8 @@ ROUNDING = 0.001  # Below this a difference between two λ is not shown
 class Learned:
     """λ of a model as trained."""
 
-    values: tuple[tuple[float, ...], ...]
-    """For each layer, for each further component: the mean over heads and tokens."""
-    varies: bool
-    """Whether any differs among heads or tokens."""
+    values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
+    varies: bool  # Whether any differs among heads or tokens
 
 
 def learned(view: SentenceView, subtracts: bool) -> Learned:

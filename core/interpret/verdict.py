@@ -41,16 +41,11 @@ class Measured:
     """One method on the sentences."""
 
     method: str
-    tests: dict[str, Number]
-    """By name in `verdict.THRESHOLDS` but `answers`, as far as they could be measured."""
-    areas: dict[str, Number]
-    """Under the curves: of `insertion`, `deletion` (not of itself) and `random` orders."""
-    control: dict[str, Number]
-    """What `insertion` and `deletion` come to on the model of shuffled weights, explained by the same method."""
-    curves: dict[str, Curve]
-    """`insertion`, `deletion` (not of itself) and `random`: words put back; read backwards, words taken out."""
-    agreement: dict[str, Number]
-    """By other method the rank agreement of pushes; of sizes where one of the two has no side."""
+    tests: dict[str, Number]  # By name in `verdict.THRESHOLDS` but `answers`, as far as they could be measured
+    areas: dict[str, Number]  # Under the curves: of `insertion`, `deletion` (not of itself) and `random` orders
+    control: dict[str, Number]  # `insertion` and `deletion` on the model of shuffled weights, by the same method
+    curves: dict[str, Curve]  # `insertion`, `random`: words put back; `deletion` (not of itself), read backwards
+    agreement: dict[str, Number]  # By other method the rank agreement of pushes; of sizes where one has no side
 
 
 @dataclass(frozen=True)
@@ -58,12 +53,9 @@ class Belief:
     """What was measured of a run."""
 
     sentences: Some
-    left_out: Count
-    """Sentences of fewer than three words."""
-    cut: Count
-    """Sentences of more than sixty words, or of more tokens than the model reads; the first are read."""
-    answers: Number
-    """Right answers beyond chance."""
+    left_out: Count  # Sentences of fewer than three words
+    cut: Count  # Sentences of more than sixty words or more tokens than the model reads; the first are read
+    answers: Number  # Right answers beyond chance
     methods: tuple[Measured, ...]
 
 

@@ -37,18 +37,12 @@ class Part:
     pooling, dense, classifier, counts, valences."""
     title: str
     detail: str
-    parameters: int = 0
-    """Of one copy."""
-    times: int = 1
-    """Copies: layers have their own weights each."""
-    layer: bool = False
-    """Whether it belongs to the layers that are repeated."""
-    terms: tuple[Term, ...] = ()
-    """Attention only; their parameters are counted in `parameters`."""
-    mark: str = ""
-    """What it has besides that of a plain transformer encoder, in a few words."""
-    lines: tuple[Line, ...] = ()
-    """Of the equation; the attention's are in `terms`."""
+    parameters: int = 0  # Of one copy
+    times: int = 1  # Copies: layers have their own weights each
+    layer: bool = False  # Whether it belongs to the layers that are repeated
+    terms: tuple[Term, ...] = ()  # Attention only; their parameters are counted in `parameters`
+    mark: str = ""  # What it has besides that of a plain transformer encoder, in a few words
+    lines: tuple[Line, ...] = ()  # Of the equation; the attention's are in `terms`
 
 
 def parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:

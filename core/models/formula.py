@@ -33,12 +33,9 @@ class Formula(NamedTuple):
 class Term:
     """Something that an attention has besides queries, keys and values."""
 
-    name: str
-    """Short, as it stands in a table: `gate`."""
-    detail: str
-    """What it does, in a few words."""
+    name: str  # Short, as it stands in a table: `gate`
+    detail: str  # What it does, in a few words
     parameters: int = 0
     write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)
     """What it does to the equation."""
-    lines: tuple[Line, ...] = ()
-    """What defines the letters that it brings there."""
+    lines: tuple[Line, ...] = ()  # What defines the letters that it brings there

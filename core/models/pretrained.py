@@ -43,12 +43,9 @@ class Specials(NamedTuple):
 class Body(NamedTuple):
     """A pretrained encoder, taken apart."""
 
-    entering: nn.Module
-    """(inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`."""
-    project: nn.Module
-    """(B, L, e) → (B, L, d)."""
-    blocks: Sequence[nn.Module]
-    """(B, L, d), mask → (B, L, d), each with its attention asked of `attend`."""
+    entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
+    project: nn.Module  # (B, L, e) → (B, L, d)
+    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d), each with its attention asked of `attend`
     specials: Specials
 
 

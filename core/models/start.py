@@ -17,14 +17,10 @@ WORDS = "embedding.weight"
 class Copied:
     """What a model took over from another."""
 
-    numbers: int
-    """How many of its numbers were copied."""
-    of: int
-    """How many it has."""
-    fresh: tuple[str, ...]
-    """Its tensors that kept their draw."""
-    partly: tuple[str, ...]
-    """Its tensors of which some rows were copied: further components, and words that are new."""
+    numbers: int  # How many of its numbers were copied
+    of: int  # How many it has
+    fresh: tuple[str, ...]  # Its tensors that kept their draw
+    partly: tuple[str, ...]  # Of which some rows were copied: further components, and words that are new
 
 
 def start_from(

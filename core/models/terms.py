@@ -178,16 +178,11 @@ def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
 class Terms:
     """What a score is made of besides queries and keys."""
 
-    rotary: bool = False
-    """Turn queries and keys by their position."""
-    qk_norm: bool = False
-    """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
-    gate: KeyGate | None = None
-    """Weighs the keys."""
-    lexical: LexicalTerm | None = None
-    """Brings a lexicon's polarities in."""
-    support: Support | None = None
-    """Who sees whom; None: everybody everybody."""
+    rotary: bool = False  # Turn queries and keys by their position
+    qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
+    gate: KeyGate | None = None  # Weighs the keys
+    lexical: LexicalTerm | None = None  # Brings a lexicon's polarities in
+    support: Support | None = None  # Who sees whom; None: everybody everybody
     said: tuple[Term, ...] = ()
     """Words and formulas of all that, and of how maps combine, from the configuration; those of a module have its name
     above."""

@@ -39,14 +39,11 @@ class Counterpart:
 
     dataset: str
     """As the paper names it."""
-    tables: tuple[str, ...]
-    """Of the metrics, then of the lambdas where there are some."""
+    tables: tuple[str, ...]  # Of the metrics, then of the lambdas where there are some
     metrics: dict[str, float]
     """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
-    lambdas: tuple[tuple[float, ...], ...]
-    """Per layer, per added component; empty where none is reported."""
-    note: str
-    """How the paper's split or data differ from the run's; empty if they do not."""
+    lambdas: tuple[tuple[float, ...], ...]  # Per layer, per added component; empty where none is reported
+    note: str  # How the paper's split or data differ from the run's; empty if they do not
 
 
 @cache
