@@ -51,14 +51,10 @@ def measure(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """Measure how far methods can be believed, on sentences that a run has not learned from.
+    """Measure how far methods of `core.interpret.explain.METHODS` can be believed, on sentences new to a run.
 
-    Args:
-        reader: of the run.
-        control: of the same run with its weights in random order.
-        sentences: with their classes.
-        methods: of `core.interpret.explain.METHODS`, at least one.
-        on_progress: told how far it is; when it raises, all ends.
+    `control` reads with the run's weights in random order. `on_progress` is told how far it is; when it raises, all
+    ends.
 
     Raises:
         InputError: no sentence has three words, or a method is for another kind of model.

@@ -49,25 +49,20 @@ class Editable:
     @property
     def has(self) -> str:
         """What can be changed, with how to write it."""
-        found = []
-        if self.layers:
-            found.append(f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)")
-        if self.components > 1:
-            found.append(f"components 0 to {self.components - 1} (c1.0, m1.1.0)")
-            found.append(f"λ from {number(self.low, 1)} to {number(self.high, 1)} (l1c1:{self.high:g}, all: l:0.5)")
-        if self.gated:
-            found.append(f"gates of tokens 1 to {self.gated} from 0 to 1 (g1.1:0)")
-        if self.lexical == "add":
-            found.append(f"a lexical term (s:0 to s:{STRONGEST:g}, of a layer: s1)")
-        elif self.lexical == "hadamard":
-            found.append("a lexical term in each layer (s1, s1:mean)")
-        if any(self.pieces):
-            found.append("pieces of words (n1.1, or word=piece)")
-        if self.segments:
-            found.append(f"segments of a pair ({UNSEGMENTED})")
-        if self.mixed:
-            found.append(f"TF-IDF mixed in ({UNMIXED})")
-        return ", ".join(found) or "nothing that can be changed when it reads this text"
+        several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
+        found = (
+            (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
+            (several, f"components 0 to {self.components - 1} (c1.0, m1.1.0)"),
+            (several, f"λ from {low} to {high} (l1c1:{self.high:g}, all: l:0.5)"),
+            (self.gated, f"gates of tokens 1 to {self.gated} from 0 to 1 (g1.1:0)"),
+            (self.lexical == "add", f"a lexical term (s:0 to s:{STRONGEST:g}, of a layer: s1)"),
+            (self.lexical == "hadamard", "a lexical term in each layer (s1, s1:mean)"),
+            (any(self.pieces), "pieces of words (n1.1, or word=piece)"),
+            (self.segments, f"segments of a pair ({UNSEGMENTED})"),
+            (self.mixed, f"TF-IDF mixed in ({UNMIXED})"),
+        )
+        there = [words for has, words in found if has]
+        return ", ".join(there) or "nothing that can be changed when it reads this text"
 
     def read(self, text: str) -> tuple[Edits, int]:
         """The changes that a link asks for, and how many of its parts this model cannot follow (they are left out)."""
@@ -131,12 +126,8 @@ class Editable:
             return replace(edits, segments_off=True) if self.segments else None
         if match := _LAMBDA.fullmatch(part):
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
-            known = 0 <= layer < self.layers and 1 <= component < self.components
-            return (
-                edits.with_value("lambdas", (layer, component), value)
-                if known and self.low <= value <= self.high
-                else None
-            )
+            known = 0 <= layer < self.layers and 1 <= component < self.components and self.low <= value <= self.high
+            return edits.with_value("lambdas", (layer, component), value) if known else None
         if match := _FACTOR.fullmatch(part):
             value = float(match[1])
             return replace(edits, factor=value) if self.components > 1 and 0 <= value <= LARGEST else None
@@ -156,27 +147,17 @@ class Editable:
 
     def _switch(self, edits: Edits, part: str, *, mean: bool) -> Edits | None:
         layer, *rest = (int(each) for each in part[1:].split("."))
-        if not 1 <= layer <= self.layers:
-            return None
-        if part[0] == "s":
-            return edits.with_silent("lexical", layer - 1, mean=mean) if self.lexical != "none" else None
-        if part[0] == "c":
-            [component] = rest
-            return (
-                edits.with_silent("components", (layer - 1, component), mean=mean)
-                if component < self.components
-                else None
-            )
-        if not 1 <= rest[0] <= self.heads:
-            return None
-        if part[0] == "h":
-            return edits.with_silent("heads", (layer - 1, rest[0] - 1), mean=mean)
-        head, component = rest
-        return (
-            edits.with_silent("maps", (layer - 1, head - 1, component), mean=mean)
-            if component < self.components
-            else None
-        )
+        heads, components = range(1, self.heads + 1), range(self.components)
+        match part[0], rest if 1 <= layer <= self.layers else None:
+            case "s", [] if self.lexical != "none":
+                return edits.with_silent("lexical", layer - 1, mean=mean)
+            case "c", [i] if i in components:
+                return edits.with_silent("components", (layer - 1, i), mean=mean)
+            case "h", [head] if head in heads:
+                return edits.with_silent("heads", (layer - 1, head - 1), mean=mean)
+            case "m", [head, i] if head in heads and i in components:
+                return edits.with_silent("maps", (layer - 1, head - 1, i), mean=mean)
+        return None
 
 
 NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # Of a model without maps

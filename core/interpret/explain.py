@@ -88,11 +88,8 @@ class Methods:
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:
     """Return what each word of a text does to the log-odds of a class, and whether deletion and attention agree.
 
-    Args:
-        reader: of a run, which may read with something changed inside.
-        text: as typed; of a long one the first `core.interpret.reading.MOST_WORDS` words.
-        method: one of `METHODS`.
-        target: a class; empty: the one with the highest probability.
+    Of a long text the first `core.interpret.reading.MOST_WORDS` words are explained; an empty target is the class with
+    the highest probability. The reader may read with something changed inside.
 
     Raises:
         InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change

@@ -92,12 +92,8 @@ def search(
 ) -> Iterator[Search]:
     """Return the search for the smallest flip, again and again as it goes on; the last one is its end.
 
-    Args:
-        reader: of a run.
-        text: as typed; of a long one the first `MOST_WORDS` words are deleted and replaced.
-        target: a class; empty: the one with the highest probability.
-        readings: at most, 1 to `MOST_READINGS`.
-        stopped: asked before each batch of readings; True ends the search.
+    Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
+    probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
 
     Raises:
         InputError: no such class, a number of readings that cannot be, or a change inside at single tokens.

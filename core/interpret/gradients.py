@@ -7,7 +7,7 @@ is that of the log-odds, of logits that are scaled as those of the run are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.mix import mixed_logits
 from core.evaluation.predict import scaled
+from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
-from core.models.trace import Batch, Intervention, Output
+from core.models.trace import Batch, Intervention
 from core.training.scaling import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
@@ -28,20 +29,7 @@ pieces until the pushes add up. (One piece with many points would wait for the e
 SMALL = 0.02
 """The error of completeness that is small: log-odds, or the share of the difference where that is larger than 1."""
 TOKENS = 4096  # Read at once
-
-
-class Embeds(Protocol):
-    """A model that reads vectors of words."""
-
-    training: bool
-
-    def embed(self, batch: Batch) -> Tensor:
-        """(B, L, d)."""
-
-    def __call__(
-        self, batch: Batch, *, intervene: Intervention | None = None, embedded: Tensor | None = None
-    ) -> Output:
-        """Logits of a batch with these vectors in place of its own."""
+Embeds = EncoderClassifier | ReadsVectors  # What reads vectors of words
 
 
 class Target(NamedTuple):

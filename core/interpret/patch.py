@@ -60,11 +60,8 @@ class Patches:
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
     """Return what the log-odds of a class become when a layer, token or head has the values that it has of a donor.
 
-    Args:
-        reader: of a run, which may read with something changed inside, both texts alike.
-        text: that is changed.
-        donor: another of as many tokens.
-        target: a class; empty: the one with the highest probability for the text by itself.
+    The donor has as many tokens; what the reader changes inside is changed for both. An empty target is the class with
+    the highest probability for the text by itself.
 
     Raises:
         InputError: no such class, a model without attention, or texts of different lengths; says their tokens.

@@ -53,11 +53,8 @@ class Pushes(NamedTuple):
 class Reading:
     """One text with everything that was asked about it, asked once.
 
-    Args:
-        reader: of a run.
-        text: as typed; of a long one the first `MOST_WORDS` words.
-        target: a class; empty: the one with the highest probability.
-        said: of the text and of it without each of its words, where that has been asked.
+    Of a long text the first `MOST_WORDS` words; an empty target is the class with the highest probability. `said` is
+    what was said of the text and of it without each of its words, where that has been asked.
 
     Raises:
         InputError: no such class, or a change inside that names what the model does not have.

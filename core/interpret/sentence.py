@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,11 +104,11 @@ class SentenceView:
     probabilities: dict[str, float]  # By class name, in label order
     pooled: np.ndarray  # (d,)
     layers: tuple[LayerView, ...]  # Empty for a model without attention (`maps` not in its `provides`)
-    positions: dict[str, float]  # Learned factors of the position terms (alpha, beta, gamma), where the model has them
-    tags: tuple[int, ...] | None  # Part of speech of each token, as the model reads them
-    polarity: np.ndarray | None  # (L, 3K): positive, neutral, negative, as the model reads them from each lexicon
-    branches: dict[int, np.ndarray]  # By kernel width, (L, c): the convolutions of the head, where it has any
-    head_maps: np.ndarray | None  # (h, L, L): the head's own attention, where it has one
+    positions: dict[str, float] = field(default_factory=dict)  # Learned factors alpha, beta, gamma, where there are any
+    tags: tuple[int, ...] | None = None  # Part of speech of each token, as the model reads them
+    polarity: np.ndarray | None = None  # (L, 3K): positive, neutral, negative by each lexicon
+    branches: dict[int, np.ndarray] = field(default_factory=dict)  # By kernel width, (L, c): convolutions of the head
+    head_maps: np.ndarray | None = None  # (h, L, L): the head's own attention, where it has one
     filled: int | None = None  # Places of padding read as text, folded into the last token; None: it is masked
     before: int = 0  # How many of the tokens stand before those of the text
     behind: int = 0  # How many stand behind them
@@ -168,26 +168,19 @@ def inspect_text(
     batch = Batch.of(one_text(encoding))
     with evaluating(model):
         device = device_of(model)
-        output = model(
-            batch.to(device),
-            trace=True,
-            intervene=intervene,
-        )
+        output = model(batch.to(device), trace=True, intervene=intervene)
     logits, beside = check_finite(output.logits.double()).cpu(), None
     if mix is not None:
         logits, beside = _mixed(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
     chances = probabilities(logits[0], task, scaling).tolist()
-    tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
-    filled = None
-    before, behind = (model.first, model.last) if isinstance(model, EncoderClassifier) else (0, 0)
-    tokens = [CLASS_TOKEN] * before + tokens + [LAST_TOKEN] * behind
-    unknown = [False] * before + unknown + [False] * behind
-    fold = Fold(len(tokens), 0)
-    if isinstance(model, EncoderClassifier) and model.fill:
-        filled = model.fill - len(tokens)
-        fold = Fold(len(tokens), filled)
-        if filled:
-            tokens, unknown, behind = [*tokens, padding_name(filled)], [*unknown, False], 1
+    encoder = model if isinstance(model, EncoderClassifier) else None
+    before, behind = (encoder.first, encoder.last) if encoder else (0, 0)
+    tokens = [CLASS_TOKEN] * before + list(encoding.tokens) + [LAST_TOKEN] * behind
+    unknown = [False] * before + [token == UNKNOWN for token in encoding.ids] + [False] * behind
+    filled = encoder.fill - len(tokens) if encoder and encoder.fill else None
+    fold = Fold(len(tokens), filled or 0)
+    if filled:
+        tokens, unknown, behind = [*tokens, padding_name(filled)], [*unknown, False], 1
     return SentenceView(
         text=text,
         read_as=encoding.text,
@@ -281,10 +274,9 @@ def _layer(layer: LayerTrace, fold: Fold) -> LayerView:
 
 def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
     """What a trace holds besides its layers, as fields of `SentenceView`."""
-    head = None if trace is None else trace.head
     if trace is None:
-        none = {"tags": None, "polarity": None, "head_maps": None, "segments": None}
-        return {"positions": {}, "branches": {}, **none}
+        return {}
+    head = trace.head
     return {
         "positions": {name: factor.item() for name, factor in trace.positions.items()},
         "segments": None if trace.segments is None else tuple(trace.segments[0, : fold.tokens].tolist()),

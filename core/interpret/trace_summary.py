@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.config import LAMBDA_RANGES, AttentionConfig
+from core.models.attention_config import AttentionConfig
+from core.models.lambda_range import LAMBDA_RANGES
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import chain, combinations
@@ -204,9 +205,7 @@ class Trials:
         orders = [order_of(each, random) for each in pushes]
         ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
         what = f"words in the order of {method}"
-        tests: dict[str, list[float]] = {name: [] for name in ways}
-        areas: dict[str, list[float]] = {name: [] for name in (*ways, "random")}
-        curves: dict[str, list[np.ndarray]] = {name: [] for name in (*ways, "random")}
+        tests, areas, curves = (defaultdict[str, list](list) for _ in range(3))
         asked = [
             [text for way in ways.values() for text in inserted(case.text, case.words, order[::way])]
             for case, order in zip(self.cases, orders, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -13,9 +12,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from core.exceptions import InputError
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
+from core.models.positions import MARK, Segments, segments
 from core.models.provides import BASELINES
 from core.models.record import SILENT, Record
-from core.models.segments import MARK, Segments, segments
 from core.models.terms import valence
 from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output, Trace
 
@@ -52,10 +51,7 @@ class Plain(nn.Module):
 class ReadsVectors(Plain):
     """Embedding → one vector of the text (`pool`) → dropout → head; padding is never read.
 
-    Args:
-        vocabulary: rows of the embedding.
-        width: of the embedding.
-        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
+    `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
 
     dropout: Dropout
@@ -75,9 +71,9 @@ class ReadsVectors(Plain):
         found: Tensor = self.embedding(batch.ids)
         return found
 
-    @abstractmethod
     def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """x (B, L, d), keep (B, L) → what the head reads (B, d'), and by kernel width what convolutions found."""
+        raise NotImplementedError
 
     def forward(
         self,
@@ -108,14 +104,8 @@ class ReadsVectors(Plain):
 class BiLSTM(ReadsVectors):
     """Embedding → LSTM in both directions → [state after the last token; state after the first, read backwards] → head.
 
-    A text without tokens has a state of zeros.
-
-    Args:
-        states: of the LSTM, in each direction.
-        layers: LSTMs on top of each other; each but the first reads both directions of the one below.
-        dropout: after the embedding, between layers, and on the state before the head.
-        head: reads 2 * states numbers.
-        **embedding: as of `ReadsVectors`.
+    A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
+    stands after the embedding, between layers, and before the head, which reads 2 * states numbers.
     """
 
     provides = BASELINES["bilstm"]
@@ -144,14 +134,7 @@ class ConvolutionClassifier(ReadsVectors):
     """Embedding → convolutions of several widths → ReLU → the largest value over the tokens → head (Kim, 2014).
 
     There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
-    without tokens has zeros.
-
-    Args:
-        kernels: tokens in a window.
-        channels: filters of each.
-        dropout: on the largest values.
-        head: reads len(kernels) * channels numbers.
-        **embedding: as of `ReadsVectors`.
+    without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.
     """
 
     provides = BASELINES["cnn"]

@@ -18,11 +18,9 @@ from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.head import Head
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
-from core.models.ngrams import CharacterNGrams
-from core.models.positions import PolarityAware, Sinusoidal
+from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
 from core.models.pretrained import Body, Injected, PretrainedClassifier
 from core.models.provides import provides
-from core.models.segments import Segments
 from core.models.support import Support
 from core.models.terms import KeyGate, LexicalTerm, Terms
 

@@ -7,21 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.exceptions import ConfigError
-from core.models.attention_config import AttentionConfig, Lexical, Mixing
-from core.models.lambda_range import LAMBDA_RANGES, Constraint
+from core.models.attention_config import AttentionConfig
 from core.settings import Group, Need, check_needs, check_ranges, declared, setting, valued
-
-__all__ = [
-    "LAMBDA_RANGES",
-    "AttentionConfig",
-    "Constraint",
-    "Family",
-    "HeadConfig",
-    "Lexical",
-    "Mixing",
-    "ModelConfig",
-    "Position",
-]
 
 Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]

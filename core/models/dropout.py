@@ -1,4 +1,4 @@
-"""Dropout whose mask costs a quarter: on a CPU the random numbers are most of the price of dropout."""
+"""Dropout whose mask costs a quarter, and copies of a model that drop whatever they do or have shuffled weights."""
 
 from __future__ import annotations
 
@@ -58,4 +58,18 @@ def dropping(model: Network, seed: int) -> Network:
         for name, child in module.named_children():
             if isinstance(child, Dropout):
                 setattr(module, name, Dropping(child.p, generator))
+    return other
+
+
+def shuffled(model: Network, seed: int) -> Network:
+    """Return a copy in which the numbers of each weight tensor have changed places; buffers stay.
+
+    Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
+    numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.
+    """
+    other, random = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in other.parameters():
+            order = torch.randperm(weight.numel(), generator=random).to(weight.device)
+            weight.copy_(weight.flatten()[order].view_as(weight))
     return other

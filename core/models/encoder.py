@@ -16,10 +16,17 @@ from core.models.attention_config import Lexical
 from core.models.changes import Changes
 from core.models.dropout import Dropout
 from core.models.head import Head
-from core.models.ngrams import CharacterNGrams, silenced
-from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
+from core.models.positions import (
+    CLASS_TAG,
+    MARK,
+    CharacterNGrams,
+    PolarityAware,
+    Segments,
+    Sinusoidal,
+    segments,
+    silenced,
+)
 from core.models.record import SILENT, Record
-from core.models.segments import MARK, Segments, segments
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
 
@@ -27,12 +34,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 class Layer(nn.Module):
     """Attention and feed-forward on residual branches; pre: x + f(norm(x)), post: norm(x + f(x)).
 
-    Args:
-        attention: the attention of this layer.
-        feedforward: (B, L, d) → (B, L, d).
-        norms: of the two branches.
-        place: before the branch or after the sum.
-        dropout: on the output of both branches.
+    There is a norm for each branch, and dropout on the output of both.
     """
 
     def __init__(
@@ -357,21 +359,22 @@ class EncoderClassifier(nn.Module):
                     )
         self._check_values(intervene)
 
-    def _check_values(self, intervene: Intervention) -> None:
-        if any(i == 0 for _, i, _ in intervene.lambdas):
-            raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
-        if intervene.segments_off and "segments" not in self.provides:
-            raise InputError("intervention on the segments: this model adds nothing for them")
-        if intervene.lambda_scale != 1 and "lambda" not in self.provides:
-            raise InputError("intervention on lambda: this model has none")
-        if intervene.gates and "gates" not in self.provides:
-            raise InputError("intervention on a gate: this model has no gates")
-        if not all(0 <= value <= 1 for _, _, value in intervene.gates):
-            raise InputError("intervention on a gate: a value between 0 and 1")
-        if intervene.lexical_scale != 1 and self.lexical != "add":
-            raise InputError("intervention on the strength of the lexical term: this model adds none to its scores")
-        if (intervene.lexical_off or intervene.lexical_mean) and self.lexical == "none":
-            raise InputError("intervention on the lexical term: this model has none")
+    def _check_values(self, each: Intervention) -> None:
+        base, lexical = any(i == 0 for _, i, _ in each.lambdas), bool(each.lexical_off or each.lexical_mean)
+        for wrong, why in (
+            (base, "component 0: the base component has no lambda; switch it off instead"),
+            (each.segments_off and "segments" not in self.provides, "the segments: this model adds nothing for them"),
+            (each.lambda_scale != 1 and "lambda" not in self.provides, "lambda: this model has none"),
+            (each.gates and "gates" not in self.provides, "a gate: this model has no gates"),
+            (not all(0 <= value <= 1 for _, _, value in each.gates), "a gate: a value between 0 and 1"),
+            (
+                each.lexical_scale != 1 and self.lexical != "add",
+                "the strength of the lexical term: this model adds none to its scores",
+            ),
+            (lexical and self.lexical == "none", "the lexical term: this model has none"),
+        ):
+            if wrong:
+                raise InputError(f"intervention on {why}")
 
     def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:
         if self.ngrams is None or batch.grams is None:

@@ -22,8 +22,8 @@ from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.mixing import Single
+from core.models.positions import segments
 from core.models.record import SILENT, Record
-from core.models.segments import segments
 from core.models.terms import NEUTRAL, Reading, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
 

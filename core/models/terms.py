@@ -89,15 +89,9 @@ class KeyGate(nn.Module):
 class LexicalTerm(nn.Module):
     """sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
 
-    Sentiment Lexical Attention, section 3, and its baseline (Xia et al. 2021). Of K lexicons it is the sum of their
-    sigmas, each with its strength where it reaches (the paper's outlook).
-
-    Args:
-        kind: add, or hadamard (Xia et al. 2021).
-        reach: (K, N, H) bool: the components and heads that each lexicon reaches.
-        strength: factor on each sigma.
-        learn: make the factors parameters, one of each lexicon.
-        scale: further constant factor (1 / sqrt(head width) where sigma is scaled).
+    Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
+    of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
+    is (K, N, H) bool; `scale` is a further constant, 1 / sqrt(head width) where sigma is scaled.
     """
 
     reach: Tensor

@@ -30,12 +30,6 @@ def test_a_link_counts_layers_and_heads_from_one_and_components_from_zero():
     assert UNCHANGED.encode() == ""
 
 
-@pytest.mark.parametrize("value", [0.0, 0.01, 0.33, 1.0])
-def test_every_place_of_a_slider_comes_back_from_the_link(value):
-    edits = UNCHANGED.with_value("lambdas", (0, 2), value)
-    assert PARTS.read(edits.encode()) == (edits, 0)
-
-
 def test_a_mixture_is_taken_out_where_there_is_one():
     edits = dataclasses.replace(SOME, unmixed=True)
     assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
@@ -146,30 +140,11 @@ def test_pieces_are_named_wherever_their_word_stands():
         PARTS.asked("a=<a")
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "l3c1:0.5",
-        "l0c1:0.5",
-        "l1c0:0.5",
-        "l1c3:0.5",
-        "l1c1:1.01",
-        "l1c1:-0.1",
-        "l1c1:nan",
-        "l1c1:inf",
-        "l1c1:1e9",
-        "l1c1:",
-        "h1.0",
-        "h1.3",
-        "h0.1",
-        "c1.3",
-        "c3.0",
-        "h1",
-        "<script>alert(1)</script>",
-        "l٢c1:0.5",
-        "h9999999999999999999.1",
-    ],
-)
+HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
+HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.split())
 def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
     assert PARTS.read(hostile) == (UNCHANGED, 1)
     assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)

@@ -30,7 +30,7 @@ from core.text.tokenizers import fit_tokenizer
 from core.training.scaling import UNSCALED, Scaling
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
-STARTERS = [f"starter-{name}" for name in ("inceptive-16", "ndt-01-n3", "sentiformer", "tweet-v1-p2")]
+STARTERS = ["starter-sentiformer", "starter-tweet-v1-p2"]  # words and byte pairs
 TEXT = "Not bad at all, but the ending never works"
 
 
@@ -168,7 +168,7 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("text", ["", " \n", "good", "\u200b"])
+@pytest.mark.parametrize("text", ["", "good"])
 def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
     found = explain(encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
@@ -225,10 +225,9 @@ def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", STARTERS[1:3])
-def test_eight_threads_at_once_get_what_one_gets(run):
+def test_eight_threads_at_once_get_what_one_gets():
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
-    loaded = load_run(RunStore(TRAINED), run)
+    loaded = load_run(RunStore(TRAINED), "starter-ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
     alone = [loaded.explain(*each) for each in asked]
     with ThreadPoolExecutor(8) as pool:

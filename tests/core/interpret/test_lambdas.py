@@ -116,13 +116,6 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert first.at(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
-@pytest.mark.slow
-def test_the_range_suits_the_constraint():
-    for preset, ends in (("ndt-01-n3", (0, 1)), ("ndt-pm1-n4", (-1, 1)), ("differential-v2", (0, 1))):
-        first = Own(preset).curves().curves[0]
-        assert (first.values[0], first.values[-1]) == ends
-
-
 def test_what_it_cannot_do_it_says():
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         Own("ndt-01-n3").curves("nice")

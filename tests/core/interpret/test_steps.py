@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +36,10 @@ COMPUTED = [*encoders(), *BASELINES]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", COMPUTED)
-def test_every_preset_follows_its_formulas_and_ends_at_what_it_predicts(preset):
-    found = check(reader(preset))
-    keys = [stage.key for stage in found.stages]
+@pytest.mark.parametrize("preset", BASELINES)
+def test_every_baseline_follows_its_formulas_and_ends_at_what_it_predicts(preset):
+    keys = [stage.key for stage in check(reader(preset)).stages]
     assert keys[0] == "tokens" and keys[-2:] == ["logits", "probabilities"]
-    if PRESETS[preset].model.family == "encoder":
-        assert [key for key in keys if key in AROUND] == AROUND
 
 
 SOURCES = {"tokens": {r"\mathrm{id}"}, "terms": {r"\rho"}, "logits": {"W"}, "weights": {"n", r"\mathrm{idf}"}}
@@ -76,13 +72,14 @@ def same(one, other):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", encoders())
-def test_what_stands_in_the_stages_is_what_the_model_has_there(preset):
+def test_every_encoder_follows_its_formulas_and_shows_what_the_model_has_there(preset):
     own = reader(preset)
     output = traced(own)
     heads, many = own.model.heads, own.model.components
     for layer in (1, 2):
         seen = output.trace.layers[layer - 1]
-        found = steps(own, TEXT, layer=layer, head=heads, component=many - 1)
+        found = check(own, layer=layer, head=heads, component=many - 1)
+        assert [stage.key for stage in found.stages if stage.key in AROUND] == AROUND
         maps = found.stage("softmax").matrices
         for n, matrix in enumerate(maps):
             np.testing.assert_allclose(matrix.values, seen.maps[0, n, -1], **CLOSE)
@@ -225,14 +222,6 @@ def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
         assert stage.reading.count(".") == 1
 
 
-@pytest.mark.parametrize(
-    ("preset", "sign", "words"), [("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")]
-)
-def test_further_maps_are_added_or_taken_away(preset, sign, words):
-    stage = steps(reader(preset), TEXT).stage("combine")
-    assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "words", "letters"),
@@ -350,15 +339,6 @@ def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
         steps(own, TEXT)
 
 
-def test_nothing_is_left_behind_in_the_model():
-    own = reader("sentiformer")
-    before = {name: value.clone() for name, value in own.model.state_dict().items()}
-    said = own.predict([TEXT]).probabilities
-    steps(own, TEXT)
-    assert all(torch.equal(value, before[name]) for name, value in own.model.state_dict().items())
-    assert (own.predict([TEXT]).probabilities == said).all()
-
-
 def test_a_filled_formula_has_the_numbers_of_its_cell():
     left, right = np.array([[1.0, -2.0], [0.5, 0.02]]), np.array([[3.0], [4.0]])
     assert Dot(left, right, np.array([-1.5]), 0.5).filled(0, 0) == "0.50 · (1.00·3.00 + (−2.00)·4.00) + (−1.50)"
@@ -384,8 +364,7 @@ def test_every_starter_run_ends_at_what_it_predicts(run):
     loaded = load_run(RunStore(TRAINED), run)
     found = loaded.steps("The plot was not good, but the ending was never dull.")
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
-    for stage in found.stages:
-        assert stage.reading.endswith(".") and not re.search(r"\s\s", stage.reading)
+    assert all(stage.reading.endswith(".") and "  " not in stage.reading for stage in found.stages)
 
 
 EDITED = {
@@ -405,37 +384,17 @@ EDITED = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layer", [1, 2])
 @pytest.mark.parametrize("name", EDITED)
-def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name, layer):
+def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name):
     preset, change = EDITED[name]
     own = reader(preset, edited=change, **({"ngram_buckets": 64} if name == "pieces" else {}))
     batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
     with evaluating(own.model):
         output, plain = (own.model(batch, trace=True, intervene=each) for each in (change, None))
-    found = check(own, layer=layer)
     assert not torch.allclose(output.logits, plain.logits, rtol=1e-6)
-    seen = output.trace.layers[layer - 1]
-    np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
-    np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
-    last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
-    np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
-
-
-@pytest.mark.slow
-def test_a_stage_says_what_is_edited_in_it():
-    def reading(name, stage, **place):
-        preset, change = EDITED[name]
-        return steps(reader(preset, edited=change), TEXT, **place).stage(stage).reading
-
-    assert reading("a head off", "heads", layer=1).endswith("As edited, head 1 is off.")
-    assert reading("a head at its mean", "heads", layer=2).endswith("As edited, head 1 is at its mean.")
-    assert reading("components", "combine", layer=1).endswith("As edited, A₀ is off.")
-    assert "at its mean, so that it weighs nothing here" in reading("components", "combine", layer=2)
-    assert "What is at its mean gives every token the same." in reading("components", "mix", layer=2)
-    assert "as edited, it is off" in reading("a factor", "terms", layer=1)
-    assert "multiplied by the mean of σ" in reading("a factor at its mean", "terms", layer=1)
-    assert "whose gate is closed is hidden from all" in reading("gates", "mask", layer=1)
-    assert "is 0.25" in reading("gates", "terms", layer=2)
-    with pytest.raises(InputError, match="head 9"):
-        steps(reader("vanilla", edited=Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
+    for layer, seen in enumerate(output.trace.layers, start=1):
+        found = check(own, layer=layer)
+        np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
+        last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
+        np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)

@@ -52,16 +52,6 @@ def test_traced_or_not_alone_or_among_others_the_answer_is_the_same(preset):
     assert not torch.allclose(model(silent).logits[0], logits[0])
 
 
-def test_gradients_are_those_of_the_formula():
-    model, batch = make(config(position="none")), spelt(example((3, 2)))
-    model(batch, trace=True).trace.embedded.sum().backward()
-    count = (batch.grams > 0).sum(-1, keepdim=True).clamp(min=1)
-    expected = torch.zeros(BUCKETS, dtype=torch.float64)
-    there = batch.grams > 0
-    expected.index_add_(0, batch.grams[there] - 1, (1 / count.expand_as(batch.grams)[there]).double())
-    assert torch.allclose(model.ngrams.table.weight.grad, expected[:, None] * model.scale)
-
-
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_silenced_piece_adds_nothing_and_the_others_weigh_as_before(first):
     model = make(config(position="none", pooling="cls" if first else "mean"))

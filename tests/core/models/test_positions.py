@@ -24,11 +24,6 @@ def test_recency_is_the_angle_to_the_end_of_the_text_itself():
         assert (table[row, : n - 1, 1] > -1).all()
 
 
-def test_padding_does_not_move_the_end():
-    wide = torch.nn.functional.pad(KEEP, (0, 5))
-    torch.testing.assert_close(recency(wide, 4)[:, :6], recency(KEEP, 4))
-
-
 def test_positions_are_the_weighted_sum_of_the_three_terms():
     torch.manual_seed(0)
     positions = PolarityAware(width=8, recency=True, tags=True)

@@ -9,8 +9,8 @@ from structures import encoders
 from core.exceptions import InputError
 from core.models.baselines import BagOfPairs
 from core.models.build import build
+from core.models.positions import MARK, segments
 from core.models.presets import PRESETS
-from core.models.segments import MARK, segments
 from core.models.trace import Batch, Intervention
 
 FAMILIES = [*encoders(), "bilstm", "cnn"]
