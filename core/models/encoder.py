@@ -79,20 +79,11 @@ class Layer(nn.Module):
 class EncoderClassifier(nn.Module):
     """A small transformer that reads a text and gives one logit per class.
 
-    Args:
-        vocabulary: rows of the embedding.
-        width: d.
-        scale: of the embedding; sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh alike.
-        positions: gives what is added to the embedding; None: nothing.
-        layers: from the first to the last.
-        final_norm: after the last layer (pre-norm models), or identity.
-        head: pools and classifies; if it reads the first token, a learned class token is put before every text.
-        fill: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does;
-            0: padding is masked and adds nothing.
-        dropout: after the embedding.
-        ngrams: gives what the character n-grams of a word add to its row; None: nothing.
-        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
-        provides: what this model can show; pages ask this and never the class.
+    `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
+    alike. `positions`, `ngrams` and `segments` give what is added to a token; None: nothing. `final_norm` follows the
+    last layer of pre-norm models. If the head reads the first token, a learned class token is put before every text.
+    `fill`: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does; 0:
+    padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part that a configuration chooses

@@ -29,10 +29,9 @@ class Head(nn.Linear):
 
     H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
-    Over tokens nothing is pooled: P is R, and every token has logits of its own, padding too, which mean nothing.
-
     Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
-    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros.
+    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros. With `each_token`
+    nothing is pooled: every token has logits of its own, padding too, which mean nothing.
 
     Args:
         width: d, of the token vectors.

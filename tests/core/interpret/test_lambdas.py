@@ -62,35 +62,20 @@ MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
 @pytest.mark.parametrize("preset", MODELS)
 def test_every_point_is_what_one_intervention_gives(preset):
     own = Own(preset)
-    *curves, every = own.curves().curves
+    found, [said] = own.curves(), own.reader.predict([TEXT]).probabilities.tolist()
+    assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
+    *curves, every = found.curves
     assert [(each.layer, each.component) for each in curves] == [
         (layer, i) for layer in range(2) for i in range(1, own.model.components)
     ]
     for each in curves:
         assert list(each.values) == sorted({*each.values, 0.0, each.learned})
+        assert each.at(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)
         for value, chance, odds in zip(each.values, each.probabilities, each.log_odds, strict=True):
             assert chance == pytest.approx(own.p(lambdas=((each.layer, each.component, value),)), abs=1e-5)
             assert odds == pytest.approx(math.log(chance / (1 - chance)), abs=1e-6)
     for value, chance in zip(every.values, every.probabilities, strict=True):
         assert chance == pytest.approx(own.p(lambda_scale=value), abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", MODELS)
-def test_as_learned_it_is_the_prediction_and_at_zero_the_component_is_off(preset):
-    own = Own(preset)
-    found = own.curves()
-    [said] = own.reader.predict([TEXT]).probabilities.tolist()
-    assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
-    for each in found.curves:
-        odds, chance = each.at(each.learned)
-        assert chance == pytest.approx(said[1], abs=1e-5) and odds == pytest.approx(found.log_odds, abs=1e-4)
-    *curves, every = found.curves
-    for each in curves:
-        off = own.p(components_off=frozenset({(each.layer, each.component)}))
-        assert each.at(0.0)[1] == pytest.approx(off, abs=1e-5)
-    none = frozenset((layer, i) for layer in range(2) for i in range(1, own.model.components))
-    assert every.at(0.0)[1] == pytest.approx(own.p(components_off=none), abs=1e-5)
 
 
 @pytest.mark.slow

@@ -89,37 +89,19 @@ def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int
     return [part.parameters for part in found if part.key == key]
 
 
-def test_a_block_of_sentiformer_has_789_760_numbers_and_a_gate():
-    """What the blocks and their tables of SentiFormer add up to."""
-    config = PRESETS["sentiformer"].model
-    plain = PRESETS["sentiformer-no-gate"].model
-    assert of_key(plain, "attention") == [263_168]
-    assert of_key(plain, "feedforward") == [525_568]
-    norms = of_key(plain, "norm")[:2]
-    assert sum(norms) == 1_024
-    assert 263_168 + 525_568 + sum(norms) == 789_760
+def test_sentiformer_is_as_large_as_its_parts_say():
+    """Six blocks of 789,760 numbers and a gate; 12 tags, class token and padding are 14 rows of a table."""
+    config, plain = PRESETS["sentiformer"].model, PRESETS["sentiformer-no-gate"].model
+    block = of_key(plain, "attention"), of_key(plain, "feedforward"), sum(of_key(plain, "norm")[:2])
+    assert block == ([263_168], [525_568], 1_024) and 263_168 + 525_568 + 1_024 == 789_760
     layers = [part for part in parts(plain, vocabulary=9, classes=5) if part.layer]
-    assert sum(part.parameters * part.times for part in layers) == 6 * 789_760 == 4_738_560
+    assert sum(part.parameters * part.times for part in layers) == 6 * 789_760
     assert of_key(config, "attention") == [263_168 + 256 + 1]
-
-
-def test_sentiformer_without_its_embedding():
-    """12 tags, class token and padding are 14 rows, and so 7,182 numbers besides the blocks.
-
-    The 8.2k that one might expect would need a table of 18 tags.
-    """
-    config = PRESETS["sentiformer"].model
-    rest = parameters(config, vocabulary=0, classes=5) - 4_738_560
+    rest = parameters(config, vocabulary=0, classes=5) - 6 * 789_760
     gates, table, factors, class_token, norm, classifier = 6 * 257, 14 * 256, 3, 256, 512, 5 * 257
     assert rest == gates + table + factors + class_token + norm + classifier == 7_182
-    assert 4_738_560 + rest == 4_745_742
-    assert rest + 4 * 256 == 8_206, "the specification's 8.2k"
-
-
-def test_sentiformer_has_22_million_numbers_at_a_vocabulary_of_67_400():
-    config = PRESETS["sentiformer"].model
-    assert round(parameters(config, vocabulary=67_400, classes=5) / 1e6, 2) == 22.0
-    assert round(parameters(config, vocabulary=30_522, classes=5) / 1e6, 2) == 12.56
+    for vocabulary, millions in ((67_400, 22.0), (30_522, 12.56)):
+        assert round(parameters(config, vocabulary=vocabulary, classes=5) / 1e6, 2) == millions
 
 
 def test_the_table_of_tags_is_the_one_that_is_built():

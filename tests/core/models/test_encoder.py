@@ -8,7 +8,7 @@ import dataclasses
 import pytest
 import torch
 from small_models import CLASSES, longer, make, rows, small
-from structures import encoders
+from structures import QUICK, STRUCTURES, encoders, same_structure, structure
 
 from core.exceptions import InputError
 from core.models.positions import sinusoid
@@ -307,3 +307,21 @@ def test_words_are_scaled_to_the_size_of_positions(batch):
     embedded = model(batch, trace=True).trace.embedded
     wanted = model.embedding.weight[batch.ids] * 4 + sinusoid(9, 16, torch.device("cpu"))
     torch.testing.assert_close(embedded, wanted)
+
+
+@pytest.mark.slow
+def test_every_preset_shares_its_structure_with_one_of_the_list():
+    assert [name for name in PRESETS if not same_structure(name)] == []
+
+
+@pytest.mark.slow
+def test_no_structure_is_listed_twice():
+    twice = [name for name in STRUCTURES if len(same_structure(name)) > 1]
+    assert twice == ["tfidf-logreg", "tfidf-logreg-chars"], "these differ in what they read of a text"
+    assert set(QUICK) < set(STRUCTURES)
+
+
+def test_a_size_is_no_structure_and_a_choice_is():
+    assert structure(PRESETS["tweet-v1-p2"].model) == structure(PRESETS["tweet-v8-p2"].model)
+    assert structure(PRESETS["sentiformer"].model) != structure(PRESETS["sentiformer-full"].model)
+    assert structure(PRESETS["lexical-all"].model) != structure(PRESETS["lexical-last"].model)
