@@ -245,6 +245,12 @@ def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
     assert {each.name for each in last.matrices} == {"s", r"\rho", r"\sigma", "s'"}
 
 
+def test_further_maps_are_added_or_taken_away():
+    for preset, sign, words in (("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")):
+        stage = steps(reader(preset), TEXT).stage("combine")
+        assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
+
+
 def test_a_window_hides_what_is_far():
     hidden = steps(reader("sentiformer"), TEXT).stage("mask")
     (matrix,) = hidden.matrices
@@ -377,6 +383,19 @@ EDITED = {
     "a factor at its mean": ("lexical-hadamard", Intervention(lexical_mean=frozenset({0, 1}))),
     "pieces": ("vanilla", Intervention(pieces_off=frozenset({(0, 0), (2, 1), (2, 2)}))),
 }
+SAID = {
+    "a head off": [(1, "heads", "As edited, head 1 is off.")],
+    "a head at its mean": [(2, "heads", "As edited, head 1 is at its mean.")],
+    "components": [
+        (1, "combine", "As edited, A₀ is off."),
+        (2, "combine", "at its mean, so that it weighs nothing here"),
+        (2, "mix", "What is at its mean gives every token the same."),
+    ],
+    "gates": [(1, "mask", "whose gate is closed is hidden from all"), (2, "terms", "is 0.25")],
+    "a factor": [(1, "terms", "as edited, it is off")],
+    "a factor at its mean": [(1, "terms", "multiplied by the mean of σ")],
+}
+"""Layer, stage and what its reading says of the edit."""
 
 
 @pytest.mark.slow
@@ -394,3 +413,4 @@ def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(n
         np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
         last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
         np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
+        assert all(words in found.stage(key).reading for at, key, words in SAID.get(name, ()) if at == layer)
