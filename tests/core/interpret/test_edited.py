@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +18,6 @@ from core.interpret.trace_summary import received
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.text.token_table import one_text
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 
 
 def odds(own, text, change):

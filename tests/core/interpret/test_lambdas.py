@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,13 +18,10 @@ from core.interpret.sentence import inspect_text
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.trace import Intervention
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from core.training.scaling import Scaling
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "Not bad at all, but the ending never works"
 CLASSES = ("bad", "good")
 SCALING = Scaling(1.7, (0.2, 0.8))
@@ -109,8 +105,8 @@ def test_what_it_cannot_do_it_says():
 
 
 @pytest.mark.slow
-def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets():
-    loaded = load_run(RunStore(TRAINED), "starter-differential")
+def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets(starter):
+    loaded = starter("differential")
     alone, view = loaded.lambdas(TEXT), loaded.inspect(TEXT)
     *curves, every = alone.curves
     assert [each.start for each in curves] == pytest.approx([0.206323, 0.319918, 0.496448], abs=1e-6)
@@ -124,7 +120,7 @@ def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_wha
     assert all(same_but_for_rounding(each.result().probabilities, view.probabilities) for each in visits)
 
 
-def test_a_text_without_a_word_is_refused():
-    loaded = load_run(RunStore(TRAINED), "starter-ndt-pm1-n2")
+def test_a_text_without_a_word_is_refused(starter):
+    loaded = starter("ndt-pm1-n2")
     with pytest.raises(InputError, match="no word in this text that the model reads"):
         loaded.lambdas(" ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +17,7 @@ from core.interpret.sentence import CLASS_TOKEN
 from core.interpret.steps import steps
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.token_table import one_text
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 
 
 def by_place(found):
@@ -70,9 +65,8 @@ ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gate
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ENCODERS)
-def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
-    run = RunStore(TRAINED)
-    loaded = load_run(run, f"starter-{preset}")
+def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, preset):
+    loaded = starter(preset)
     found = loaded.parts(TEXT, "positive")
     place = loaded.record.classes.index("positive")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from toys import labelled, opinions, sentences, toy
@@ -13,7 +11,6 @@ from core.interpret.trials import Trials
 from core.interpret.verdict import FEW, THRESHOLDS, Number, asked, judge, outcome
 
 SENTENCES = 60
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TWO = ("deletion", "gradient")
 FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 

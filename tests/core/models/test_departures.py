@@ -10,7 +10,6 @@ from core.config import compose, flat
 from core.models.build import build
 from core.models.presets import PRESETS
 
-EACH = [(name, each) for name, preset in PRESETS.items() for each in preset.departures]
 FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
 
 
