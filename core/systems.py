@@ -11,8 +11,7 @@ from typing import Any
 
 from core.config import SETTINGS, compose, flat, inputs
 from core.exceptions import ConfigError, InputError
-from core.models.describe import marks, parameters, parts
-from core.models.equation import equation
+from core.models.describe import equation, marks, parameters, parts
 from core.models.neighbours import Difference, differences, nearest
 from core.models.presets import PAPERS, PRESETS
 

@@ -32,8 +32,7 @@ from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
 from core.metrics import METRICS
-from core.models.linear import BagOfNgrams, BagOfPairs
-from core.models.plain import Plain
+from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import tokenizer_from_json
 from core.training.linear import SOLVERS, LinearFit, fit_linear

@@ -1,8 +1,7 @@
-"""How far an explanation of a run can be believed, measured on many sentences, and what one sentence says of it.
+"""Measure how far explanations of a run can be believed, on many sentences or on one.
 
-Every word is ordered by how far it pushes the answer. Then the words are put back or taken out in that order and in
-random ones, two are taken out together, the sentence is said otherwise, and the weights of the model change places.
-Deletion is not asked about deletion: `core.interpret.verdict` knows which test counts for which method.
+Words are put back or taken out in the order of their pushes and in random ones, two are taken out together, the
+sentence is said otherwise, and the weights change places. `core.interpret.verdict` knows which test counts for what.
 """
 
 from __future__ import annotations
@@ -40,12 +39,9 @@ class Own:
     method: str
     target: str
     words: int
-    tests: dict[str, float | None]
-    """`insertion`, `deletion` (None of itself), `pairs` and `stability`."""
-    edits: tuple[str, ...]
-    """By which the sentence was said otherwise."""
-    completeness: float | None = None
-    """Of integrated gradients: sum of the pushes less what there is to add up to, log-odds."""
+    tests: dict[str, float | None]  # `insertion`, `deletion` (None of itself), `pairs` and `stability`
+    edits: tuple[str, ...]  # By which the sentence was said otherwise
+    completeness: float | None = None  # Of integrated gradients: sum of the pushes less what they should add up to
 
 
 def measure(
@@ -55,14 +51,10 @@ def measure(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """How far methods can be believed, on sentences of a run.
+    """Measure how far methods of `core.interpret.explain.METHODS` can be believed, on sentences new to a run.
 
-    Args:
-        reader: of the run.
-        control: of the same run with its weights in random order.
-        sentences: that it has not learned from.
-        methods: of `core.interpret.explain.METHODS`, at least one.
-        on_progress: told how far it is; when it raises, all ends.
+    `control` reads with the run's weights in random order. `on_progress` is told how far it is; when it raises, all
+    ends.
 
     Raises:
         InputError: no sentence has three words, or a method is for another kind of model.
@@ -104,7 +96,7 @@ def measure(
 
 
 def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own:
-    """What one sentence says of a method, for the class named or the one with the highest probability.
+    """Measure a method on one sentence, for the class named or the one with the highest probability.
 
     Raises:
         InputError: no such method or class, or a method for another kind of model.
@@ -135,29 +127,24 @@ def _read_part(reader: Reader, text: str) -> str:
 
 def _agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]]) -> Values:
     found = {}
-    for other, those in pushes.items():
+    for other in [name for name in pushes if name != method]:
         sizes = method in READ or other in READ
-        pairs = zip(pushes[method], those, strict=True)
-        if other != method:
-            found[other] = np.array([rho(abs(a), abs(b)) if sizes else rho(a, b) for a, b in pairs])
+        pairs = zip(pushes[method], pushes[other], strict=True)
+        found[other] = np.array([rho(abs(a), abs(b)) if sizes else rho(a, b) for a, b in pairs])
     return found
 
 
 def _numbers(values: Values, weights: np.ndarray) -> dict[str, Number]:
-    """Means with intervals, of those that any sentence has."""
-    found = {name: _number(each, weights) for name, each in values.items()}
-    return {name: each for name, each in found.items() if each is not None}
-
-
-def _number(values: np.ndarray, weights: np.ndarray) -> Number | None:
-    """The mean of (n,), NaN left out, with the percentile bootstrap over the sentences: `weights` is (R, n)."""
-    there = ~np.isnan(values)
-    if not there.any():
-        return None
-    drawn = weights[:, there]
-    with np.errstate(invalid="ignore"):
-        low, high = np.nanpercentile(drawn @ values[there] / drawn.sum(1), TAILS)
-    return Number(float(values[there].mean()), float(low), float(high), int(there.sum()))
+    """Return means over the sentences that have a value, with percentile bootstrap intervals; `weights` is (R, n)."""
+    found = {}
+    for name, each in values.items():
+        there = ~np.isnan(each)
+        if there.any():
+            drawn = weights[:, there]
+            with np.errstate(invalid="ignore"):
+                low, high = np.nanpercentile(drawn @ each[there] / drawn.sum(1), TAILS)
+            found[name] = Number(float(each[there].mean()), float(low), float(high), int(there.sum()))
+    return found
 
 
 def _curve(values: np.ndarray, weights: np.ndarray) -> Curve:

@@ -25,16 +25,15 @@ from core.text.tokenizer import Tokenizer
 from core.text.typed import cased
 from core.text.words import word_pattern
 
-MOST = 8
-"""For a word: from the lexicon and from the neighbours by turns."""
+MOST = 8  # For a word: from the lexicon and from the neighbours by turns
 
 
 def candidates(reader: Reader, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """By word as typed, what may stand in its place, in the casing of the word; the same for the same run, always.
+    """Return by word what may stand in its place, in the casing of the word; the same for the same run, always.
 
     From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
-    is as strong, of these the most frequent in training. From a model that reads vectors of words: the words of its
-    vocabulary with the largest cosine. Only what begins with a letter is replaced, and only by whole words.
+    is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
+    cosine. Only what begins with a letter is replaced, and only by whole words.
     """
     words = [word for word in dict.fromkeys(words) if _is_word(word)]
     signs, vocabulary = _signs(reader.tokenizer), _vocabulary(reader.tokenizer)
@@ -66,10 +65,7 @@ def _vader(config: TextConfig) -> Lexicon:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
-    """The words that are one token, the most frequent in training first.
-
-    Of byte pairs the pieces that begin a word: whether a piece is a whole word, it does not say.
-    """
+    """Return the words that are one token, the most frequent first; of byte pairs the pieces that begin a word."""
     names = {tokenizer.name(token): token for token in range(FIRST, tokenizer.size)}
     if tokenizer.known_words is None:
         names = {name[1:]: token for name, token in names.items() if name.startswith(" ")}

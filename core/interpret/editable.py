@@ -18,12 +18,9 @@ from core.numbers import number
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-LONGEST = 4_000
-"""Characters of a line that are looked at: more than any model has parts to change."""
-STRONGEST = 3.0
-"""Factor on the lexical term."""
-LARGEST = 2.0
-"""Factor on every λ."""
+LONGEST = 4_000  # Characters of a line that are looked at: more than any model has parts to change
+STRONGEST = 3.0  # Factor on the lexical term
+LARGEST = 2.0  # Factor on every λ
 _NUMBER = r"(-?\d{1,2}(?:\.\d{1,4})?)"
 _FACTOR = re.compile(rf"l:{_NUMBER}", re.ASCII)
 _LAMBDA = re.compile(rf"l(\d{{1,3}})c(\d{{1,3}}):{_NUMBER}", re.ASCII)
@@ -42,41 +39,30 @@ class Editable:
     components: int
     low: float
     high: float
-    tokens: tuple[str, ...] = ()
-    """Of the text."""
-    pieces: tuple[tuple[str, ...], ...] = ()
-    """Those of each token; empty where the model reads none."""
-    mixed: bool = False
-    """Whether TF-IDF is mixed into the answers."""
-    gated: int = 0
-    """Tokens of the text that have a gate in each layer."""
-    lexical: Lexical = "none"
-    """What a lexicon does to the scores."""
-    segments: bool = False
-    """Whether something is added for the text of a pair that a token stands in."""
+    tokens: tuple[str, ...] = ()  # Of the text
+    pieces: tuple[tuple[str, ...], ...] = ()  # Those of each token; empty where the model reads none
+    mixed: bool = False  # Whether TF-IDF is mixed into the answers
+    gated: int = 0  # Tokens of the text that have a gate in each layer
+    lexical: Lexical = "none"  # What a lexicon does to the scores
+    segments: bool = False  # Whether something is added for the text of a pair that a token stands in
 
     @property
     def has(self) -> str:
         """What can be changed, with how to write it."""
-        found = []
-        if self.layers:
-            found.append(f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)")
-        if self.components > 1:
-            found.append(f"components 0 to {self.components - 1} (c1.0, m1.1.0)")
-            found.append(f"λ from {number(self.low, 1)} to {number(self.high, 1)} (l1c1:{self.high:g}, all: l:0.5)")
-        if self.gated:
-            found.append(f"gates of tokens 1 to {self.gated} from 0 to 1 (g1.1:0)")
-        if self.lexical == "add":
-            found.append(f"a lexical term (s:0 to s:{STRONGEST:g}, of a layer: s1)")
-        elif self.lexical == "hadamard":
-            found.append("a lexical term in each layer (s1, s1:mean)")
-        if any(self.pieces):
-            found.append("pieces of words (n1.1, or word=piece)")
-        if self.segments:
-            found.append(f"segments of a pair ({UNSEGMENTED})")
-        if self.mixed:
-            found.append(f"TF-IDF mixed in ({UNMIXED})")
-        return ", ".join(found) or "nothing that can be changed when it reads this text"
+        several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
+        found = (
+            (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
+            (several, f"components 0 to {self.components - 1} (c1.0, m1.1.0)"),
+            (several, f"λ from {low} to {high} (l1c1:{self.high:g}, all: l:0.5)"),
+            (self.gated, f"gates of tokens 1 to {self.gated} from 0 to 1 (g1.1:0)"),
+            (self.lexical == "add", f"a lexical term (s:0 to s:{STRONGEST:g}, of a layer: s1)"),
+            (self.lexical == "hadamard", "a lexical term in each layer (s1, s1:mean)"),
+            (any(self.pieces), "pieces of words (n1.1, or word=piece)"),
+            (self.segments, f"segments of a pair ({UNSEGMENTED})"),
+            (self.mixed, f"TF-IDF mixed in ({UNMIXED})"),
+        )
+        there = [words for has, words in found if has]
+        return ", ".join(there) or "nothing that can be changed when it reads this text"
 
     def read(self, text: str) -> tuple[Edits, int]:
         """The changes that a link asks for, and how many of its parts this model cannot follow (they are left out)."""
@@ -89,7 +75,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def asked(self, text: str) -> Edits:
-        """The changes that a line asks for.
+        """Return the changes that a line asks for.
 
         Raises:
             InputError: a part of it cannot be followed; says which, and what there is.
@@ -102,11 +88,9 @@ class Editable:
         return found
 
     def moved(self, text: str, levers: Mapping[str, str | None]) -> Edits:
-        """The changes of a link after some of its parts were moved.
+        """Return the changes of a link after some of its parts were moved.
 
-        Args:
-            text: The link's `edit`.
-            levers: By what a part begins with (`h1.2`, `l2c1`): the whole part, or None to leave it as trained.
+        `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
         """
         link = self.read(text)[0].encode()  # one written by hand may say the same otherwise
         kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
@@ -142,15 +126,15 @@ class Editable:
             return replace(edits, segments_off=True) if self.segments else None
         if match := _LAMBDA.fullmatch(part):
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
-            known = 0 <= layer < self.layers and 1 <= component < self.components
-            return edits.with_lambda(layer, component, value) if known and self.low <= value <= self.high else None
+            known = 0 <= layer < self.layers and 1 <= component < self.components and self.low <= value <= self.high
+            return edits.with_value("lambdas", (layer, component), value) if known else None
         if match := _FACTOR.fullmatch(part):
             value = float(match[1])
             return replace(edits, factor=value) if self.components > 1 and 0 <= value <= LARGEST else None
         if match := _GATE.fullmatch(part):
             layer, token, value = int(match[1]) - 1, int(match[2]) - 1, float(match[3])
             known = 0 <= layer < self.layers and 0 <= token < self.gated
-            return edits.with_gate(layer, token, value) if known and 0 <= value <= 1 else None
+            return edits.with_value("gates", (layer, token), value) if known and 0 <= value <= 1 else None
         if match := _STRENGTH.fullmatch(part):
             value = float(match[1])
             return replace(edits, lexical=value) if self.lexical == "add" and 0 <= value <= STRONGEST else None
@@ -163,23 +147,20 @@ class Editable:
 
     def _switch(self, edits: Edits, part: str, *, mean: bool) -> Edits | None:
         layer, *rest = (int(each) for each in part[1:].split("."))
-        if not 1 <= layer <= self.layers:
-            return None
-        if part[0] == "s":
-            return edits.with_lexicon(layer - 1, mean=mean) if self.lexical != "none" else None
-        if part[0] == "c":
-            [component] = rest
-            return edits.with_component((layer - 1, component), mean=mean) if component < self.components else None
-        if not 1 <= rest[0] <= self.heads:
-            return None
-        if part[0] == "h":
-            return edits.with_head((layer - 1, rest[0] - 1), mean=mean)
-        head, component = rest
-        return edits.with_map((layer - 1, head - 1, component), mean=mean) if component < self.components else None
+        heads, components = range(1, self.heads + 1), range(self.components)
+        match part[0], rest if 1 <= layer <= self.layers else None:
+            case "s", [] if self.lexical != "none":
+                return edits.with_silent("lexical", layer - 1, mean=mean)
+            case "c", [i] if i in components:
+                return edits.with_silent("components", (layer - 1, i), mean=mean)
+            case "h", [head] if head in heads:
+                return edits.with_silent("heads", (layer - 1, head - 1), mean=mean)
+            case "m", [head, i] if head in heads and i in components:
+                return edits.with_silent("maps", (layer - 1, head - 1, i), mean=mean)
+        return None
 
 
-NOTHING = Editable(0, 0, 0, 0.0, 0.0)
-"""Of a model without maps."""
+NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # Of a model without maps
 
 
 def _parts(text: str) -> Iterator[str]:

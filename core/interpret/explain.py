@@ -1,7 +1,6 @@
 """Which words push the answer to a typed text: by leaving them out, by gradients, and how much they are read.
 
-Without a word means: its characters cut, the doubled space closed, the text read anew. What a text comes to is the
-log-odds of one class, from the probabilities that the run gives.
+Without a word its characters are cut, the doubled space is closed and the text is read anew.
 """
 
 from __future__ import annotations
@@ -27,13 +26,11 @@ METHODS = {
 }
 """By name: what a model has to provide (`core.models.provides`), and what the number of a word is."""
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
-COMPARED = ("deletion", "attention")
-"""Every method is compared with these."""
+COMPARED = ("deletion", "attention")  # Every method is compared with these
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
 QUICK = ("deletion", "attention", "collapse", "gradient", "integrated")
 """Those that are there at once, the quickest first."""
-SLOW = ("shapley",)
-"""Those that ask the model thousands of times."""
+SLOW = ("shapley",)  # Those that ask the model thousands of times
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,7 @@ class Word:
     start: int
     end: int
     push: float
-    error: float | None = None
-    """Standard error, of a method that samples."""
+    error: float | None = None  # Standard error, of a method that samples
 
 
 @dataclass(frozen=True)
@@ -55,19 +51,15 @@ class Explanation:
     text: str
     method: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
+    probabilities: dict[str, float]  # By class name, in label order
     log_odds: float
     words: tuple[Word, ...]
-    completeness: Completeness | None
-    """None of a method that promises nothing of the kind."""
+    completeness: Completeness | None  # None of a method that promises nothing of the kind
     agreement: dict[str, float | None]
     """Spearman's rho over the words that are read with each of `COMPARED` but the method itself; of sizes, where one of
     the two has no side. None: fewer than three words, all alike, or no attention."""
-    note: str
-    """What to know before reading it; empty: nothing."""
-    tests: dict[str, RankTest] = field(default_factory=dict)
-    """By method of `COMPARED` whether the two agree; those that the model and text lack are left out."""
+    note: str  # What to know before reading it; empty: nothing
+    tests: dict[str, RankTest] = field(default_factory=dict)  # By method of `COMPARED` that model and text have
 
     @property
     def pushes(self) -> np.ndarray:
@@ -79,16 +71,11 @@ class Explanation:
 class Methods:
     """The words of a text with what each does to the log-odds of a class, by several methods."""
 
-    by: dict[str, Explanation]
-    """By method; all of the same words, target and log-odds."""
-    agreement: dict[tuple[str, str], float | None]
-    """Spearman's rho over the words, of each pair of them; see `Explanation.agreement`."""
-    left_out: dict[str, str]
-    """Why there is none of the others, by method."""
-    note: str
-    """What to know before reading it; empty: nothing."""
-    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)
-    """Whether the two methods of each pair agree."""
+    by: dict[str, Explanation]  # By method; all of the same words, target and log-odds
+    agreement: dict[tuple[str, str], float | None]  # Spearman's rho of each pair; see `Explanation.agreement`
+    left_out: dict[str, str]  # Why there is none of the others, by method
+    note: str  # What to know before reading it; empty: nothing
+    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)  # Whether the two of each pair agree
 
     @property
     def most(self) -> Most | None:
@@ -99,13 +86,10 @@ class Methods:
 
 
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:
-    """What each word of a text does to the log-odds of a class, and how far that agrees with deletion and attention.
+    """Return what each word of a text does to the log-odds of a class, and whether deletion and attention agree.
 
-    Args:
-        reader: of a run, which may read with something changed inside.
-        text: as typed; of a long one the first `core.interpret.reading.MOST_WORDS` words.
-        method: one of `METHODS`.
-        target: a class; empty: the one with the highest probability.
+    Of a long text the first `core.interpret.reading.MOST_WORDS` words are explained; an empty target is the class with
+    the highest probability. The reader may read with something changed inside.
 
     Raises:
         InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change
@@ -116,13 +100,9 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
 
 
 def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[str] = ()) -> Iterator[Methods]:
-    """The same by every method that this model and text can be explained by, or by some: one more with each step.
+    """Yield the same by every method that fits this model and text, or by those `named`: one more with each step.
 
-    Args:
-        reader: as in `explain`; so are `text` and `target`. It is told which method is at work.
-        text: as typed.
-        target: a class.
-        named: some of `METHODS`; empty: all, what is quick first.
+    The other arguments are those of `explain`; the reader is told which method is at work.
 
     Raises:
         InputError: no such class, or a change of what the model does not have.
@@ -147,7 +127,10 @@ def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[st
 
 def _explanation(reading: Reading, method: str) -> Explanation:
     found, text, reader = reading.by(method), reading.text, reading.reader
-    others = [name for name in COMPARED if name != method and _can_compare(reading, name)]
+    maps = "maps" in reader.model.provides and not reading.view.too_long
+    others = [name for name in COMPARED if name != method and (maps or name == "deletion")]
+    network = reader.mix_weight is not None and METHODS[method][0]
+    mixed = f"TF-IDF is mixed into the answer: {method} is of the network alone, deletion and shapley of both."
     tests = {name: reading.compare(method, name) for name in others}
     return Explanation(
         text=text,
@@ -161,21 +144,9 @@ def _explanation(reading: Reading, method: str) -> Explanation:
         ),
         completeness=found.completeness,
         agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
-        note=" ".join(filter(None, (reading.note, _of_the_network(reader, method)))),
+        note=" ".join(filter(None, (reading.note, mixed if network else ""))),
         tests=tests,
     )
-
-
-def _can_compare(reading: Reading, method: str) -> bool:
-    """Return whether a method of `COMPARED` works for this model and a text of this length."""
-    needs = METHODS[method][0]
-    return not needs or (needs in reading.reader.model.provides and not reading.view.too_long)
-
-
-def _of_the_network(reader: Reader, method: str) -> str:
-    if reader.mix_weight is None or not METHODS[method][0]:
-        return ""
-    return f"TF-IDF is mixed into the answer: {method} is of the network alone, deletion and shapley of both."
 
 
 def methods(provides: frozenset[str]) -> list[str]:

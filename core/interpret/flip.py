@@ -27,8 +27,7 @@ from core.text.typed import typed_words, without
 DELETIONS, REPLACEMENTS = 3, 2
 """So many moves at most in a set of deletions only, and in one with a replacement."""
 MOST_READINGS = 4000
-ALSO = 4
-"""Further flips of the smallest size that are told."""
+ALSO = 4  # Further flips of the smallest size that are told
 MOST_SETS = 100_000
 """Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
 
@@ -43,8 +42,7 @@ class Move:
     word: str
     start: int
     end: int
-    instead: str | None = None
-    """None: it is deleted."""
+    instead: str | None = None  # None: it is deleted
 
 
 @dataclass(frozen=True)
@@ -52,24 +50,18 @@ class Flip:
     """A text with another answer."""
 
     text: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
-    log_odds: float
-    """Of the target."""
-    moves: tuple[Move, ...]
-    """In the order of the words."""
+    probabilities: dict[str, float]  # By class name, in label order
+    log_odds: float  # Of the target
+    moves: tuple[Move, ...]  # In the order of the words
 
 
 @dataclass(frozen=True)
 class Allowed:
     """Which moves there are, so that who doubts a proof can repeat it."""
 
-    words: int
-    """The first so many may be deleted or replaced."""
-    readings: int
-    """At most."""
-    replacements: tuple[Move, ...]
-    """Of single words, by word."""
+    words: int  # The first so many may be deleted or replaced
+    readings: int  # At most
+    replacements: tuple[Move, ...]  # Of single words, by word
     deletions_at_most: int = DELETIONS
     replacements_at_most: int = REPLACEMENTS
     candidates_at_most: int = MOST
@@ -79,22 +71,16 @@ class Allowed:
 class Search:
     """A search as far as it is; what it says holds whether it goes on or not."""
 
-    text: str
-    """As far as the model reads it, so that no deletion lets in what was cut off."""
+    text: str  # As far as the model reads it, so that no deletion lets in what was cut off
     target: str
     probabilities: dict[str, float]
-    log_odds: float
-    """Of the target."""
-    flip: Flip | None
-    """The smallest so far, of those of its size the one that moves the log-odds most."""
-    also: tuple[Flip, ...]
-    """Others of its size, each of other words, at most `ALSO`: those first that move the log-odds most."""
+    log_odds: float  # Of the target
+    flip: Flip | None  # The smallest so far, of those of its size the one that moves the log-odds most
+    also: tuple[Flip, ...]  # Others of its size, of other words, at most `ALSO`; what moves most first
     verdict: Verdict
-    readings: int
-    """Texts that were read, the typed one among them; none is read twice."""
+    readings: int  # Texts that were read, the typed one among them; none is read twice
     allowed: Allowed
-    note: str
-    """What to know before reading it; empty: nothing."""
+    note: str  # What to know before reading it; empty: nothing
 
 
 def search(
@@ -104,14 +90,10 @@ def search(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """The search for the smallest flip, again and again as it goes on; the last one is its end.
+    """Return the search for the smallest flip, again and again as it goes on; the last one is its end.
 
-    Args:
-        reader: of a run.
-        text: as typed; of a long one the first `MOST_WORDS` words are deleted and replaced.
-        target: a class; empty: the one with the highest probability.
-        readings: at most, 1 to `MOST_READINGS`.
-        stopped: asked before each batch of readings; True ends the search.
+    Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
+    probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
 
     Raises:
         InputError: no such class, a number of readings that cannot be, or a change inside at single tokens.
@@ -126,20 +108,7 @@ def search(
     return _Searching(reader, text, target, readings, stopped).states()
 
 
-class _Sets:
-    """Sets of moves of one size; one that is put back comes next."""
-
-    def __init__(self, sets: Iterator[tuple[Move, ...]]) -> None:
-        self._sets = sets
-
-    def __iter__(self) -> Iterator[tuple[Move, ...]]:
-        return self
-
-    def __next__(self) -> tuple[Move, ...]:
-        return next(self._sets)
-
-    def put_back(self, moves: tuple[Move, ...]) -> None:
-        self._sets = chain([moves], self._sets)
+Sets = Iterator[tuple[Move, ...]]  # Sets of moves of one size
 
 
 class _Searching:
@@ -173,11 +142,6 @@ class _Searching:
     def left(self) -> int:
         return self.allowed.readings - len(self.change)
 
-    @property
-    def ranked(self) -> list[Flip]:
-        """What moves most first; of two that move as much the one that was found first."""
-        return sorted(self.flips.values(), key=lambda each: -self.change[each.text])
-
     def states(self) -> Iterator[Search]:
         yield self.state()
         yield from self._single()
@@ -186,24 +150,25 @@ class _Searching:
         yield self.state()
 
     def _single(self) -> Iterator[Search]:
-        deleted = yield from self._read(_Sets((each,) for each in self.deletions))
-        if deleted:
+        unread = yield from self._read((each,) for each in self.deletions)
+        if unread is None:
             # Words that push most come first, and their candidates in the order in which they were found.
             pushed = {each.start: self._alone(each) for each in self.deletions}
             ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
-            self.whole[0] = yield from self._read(_Sets((each,) for each in ordered))
+            self.whole[0] = (yield from self._read((each,) for each in ordered)) is None
 
     def _several(self) -> Iterator[Search]:
-        pairs = _Sets(pair for pair in self._best_first(self.deletions + self.replacements, 2) if _of_two_words(pair))
-        triples = _Sets(self._best_first(self.deletions, 3))
+        both = self._best_first(self.deletions + self.replacements, 2)
+        pairs = (pair for pair in both if pair[0].start != pair[1].start)
         # Of a long text there are too many pairs; half of the readings are for triples, or as many as there are.
         number = len(self.deletions)
         keep = min(self.left // 2, number * (number - 1) * (number - 2) // 6)
-        self.whole[1] = yield from self._read(pairs, keep)
+        unread = yield from self._read(pairs, keep)
         if not self.flips:
-            self.whole[2] = yield from self._read(triples)
-        if not self.whole[1]:
-            self.whole[1] = yield from self._read(pairs)
+            self.whole[2] = (yield from self._read(self._best_first(self.deletions, 3))) is None
+        if unread is not None:
+            unread = yield from self._read(unread)
+        self.whole[1] = unread is None
 
     def _best_first(self, moves: Sequence[Move], size: int) -> Iterator[tuple[Move, ...]]:
         for places in best_first([self._alone(each) for each in moves], size):
@@ -212,30 +177,29 @@ class _Searching:
     def _alone(self, move: Move) -> float:
         return self.change[moved(self.text, (move,))]
 
-    def _read(self, sets: _Sets, keep: int = 0) -> Generator[Search, None, bool]:
-        """Reads sets in their order; whether all were read before only `keep` readings were left, or it was stopped."""
-        while not self.stopped():
-            texts, ended = self._next(sets, max(0, min(self.at_once, self.left - keep)))
-            if texts:
-                self._ask(texts)
-                yield self.state()
-            if ended or not texts:
-                return ended
-        return False
+    def _read(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
+        """Read sets in their order until it is stopped or only `keep` readings are left; return the unread, if any."""
+        unread: Sets | None = sets
+        while unread is not None and not self.stopped():
+            texts, unread = self._next(unread, max(0, min(self.at_once, self.left - keep)))
+            if not texts:
+                break
+            self._ask(texts)
+            yield self.state()
+        return unread
 
-    def _next(self, sets: _Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], bool]:
-        """So many texts that were not read yet with their moves, and whether the sets are at their end."""
+    def _next(self, sets: Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], Sets | None]:
+        """Return so many texts that were not read yet with their moves, and the further sets, if any."""
         texts: dict[str, tuple[Move, ...]] = {}
         for moves in sets:
             text = moved(self.text, moves)
             known = text in self.change or text in texts
             if self.sets == MOST_SETS or (not known and len(texts) == most):
-                sets.put_back(moves)
-                return texts, False
+                return texts, chain([moves], sets)
             self.sets += 1
             if not known:
                 texts[text] = moves
-        return texts, True
+        return texts, None
 
     def _ask(self, texts: Mapping[str, tuple[Move, ...]]) -> None:
         said = self.reader.say(list(texts), self.reader.intervene)
@@ -259,7 +223,7 @@ class _Searching:
             self.flips[words] = flip
 
     def state(self) -> Search:
-        ranked = self.ranked
+        ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])  # of equals the first found
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
@@ -294,10 +258,6 @@ def moved(text: str, moves: Sequence[Move]) -> str:
         else:
             text = text[: each.start] + each.instead + text[each.end :]
     return text
-
-
-def _of_two_words(pair: Sequence[Move]) -> bool:
-    return pair[0].start != pair[1].start
 
 
 def best_first(values: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:

@@ -7,7 +7,7 @@ is that of the log-odds, of logits that are scaled as those of the run are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,8 +16,9 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.mix import mixed_logits
 from core.evaluation.predict import scaled
+from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
-from core.models.trace import Batch, Intervention, Output
+from core.models.trace import Batch, Intervention
 from core.training.scaling import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
@@ -27,22 +28,8 @@ POINTS, STEPS, MOST_STEPS = 32, 64, 1024
 pieces until the pushes add up. (One piece with many points would wait for the eigenvalues of a large matrix.)"""
 SMALL = 0.02
 """The error of completeness that is small: log-odds, or the share of the difference where that is larger than 1."""
-TOKENS = 4096
-"""Read at once."""
-
-
-class Embeds(Protocol):
-    """A model that reads vectors of words."""
-
-    training: bool
-
-    def embed(self, batch: Batch) -> Tensor:
-        """(B, L, d)."""
-
-    def __call__(
-        self, batch: Batch, *, intervene: Intervention | None = None, embedded: Tensor | None = None
-    ) -> Output:
-        """Logits of a batch with these vectors in place of its own."""
+TOKENS = 4096  # Read at once
+Embeds = EncoderClassifier | ReadsVectors  # What reads vectors of words
 
 
 class Target(NamedTuple):
@@ -51,10 +38,8 @@ class Target(NamedTuple):
     place: int
     task: Task
     scaling: Scaling
-    tfidf: Tensor | None = None
-    """(C,): logits of what is mixed into the answer, which vectors of words do not change."""
-    weight: float = 1.0
-    """Of the network beside it."""
+    tfidf: Tensor | None = None  # (C,): logits of what is mixed in, which vectors of words do not change
+    weight: float = 1.0  # Of the network beside it
 
     def __call__(self, logits: Tensor) -> Tensor:
         """(B, C) → (B,): log p - log of the sum of the others; of several labels log p - log(1 - p)."""
@@ -67,33 +52,22 @@ class Target(NamedTuple):
         return z[:, self.place] - z[:, others].logsumexp(-1)
 
 
-Asked = Callable[[Tensor], Tensor]
-"""(B, C) logits → (B,): such as a `Target`."""
+Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,): such as a `Target`
 
 
 class Integrated(NamedTuple):
     """What integrated gradients say, and how far they add up."""
 
-    pushes: np.ndarray
-    """(L,) float64."""
-    at_reference: float
-    """The log-odds where the path begins."""
-    error: float
-    """Sum of the pushes - (log-odds of the text - log-odds at the reference)."""
+    pushes: np.ndarray  # (L,) float64
+    at_reference: float  # The log-odds where the path begins
+    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
     steps: int
 
 
 def gradient_times_input(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> np.ndarray:
-    """(L,) float64: of each token of a batch of one text the dot product of its vector with the gradient there.
-
-    Args:
-        model: in evaluation mode.
-        batch: of one text.
-        target: what is asked.
-        intervene: what is changed inside.
-    """
+    """Return (L,) float64: the dot product of each token's vector with the gradient there, for a batch of one text."""
     from captum.attr import InputXGradient
 
     embedded, ask = _function(model, batch, target, intervene)
@@ -103,10 +77,9 @@ def gradient_times_input(
 def integrated_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> Integrated:
-    """Of each token of a batch of one text, in steps that are doubled until the pushes add up or are `MOST_STEPS`.
+    """Integrate the gradients, in steps that are doubled until the pushes add up or are `MOST_STEPS`.
 
-    Arguments as `gradient_times_input`. Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks",
-    equation 1.
+    Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
     """
     from captum.attr import IntegratedGradients
 

@@ -10,18 +10,15 @@ import torch
 
 from core.exceptions import InputError
 from core.interpret.gradients import TOKENS
-from core.interpret.reader import Reader
+from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.trace_summary import Learned, learned, reach
 from core.models.attention_config import AttentionConfig
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.text.token_table import one_text
 
-POINTS = 21
-"""Evenly spread over a curve, besides the values that have a name."""
-FACTORS = (0.0, 2.0)
-"""Ends of the factor on all λ."""
-UNTOUCHED = Intervention()
+POINTS = 21  # Evenly spread over a curve, besides the values that have a name
+FACTORS = (0.0, 2.0)  # Ends of the factor on all λ
 VARIES = "λ differs among heads or tokens here: at its mean a curve need not give the answer of the model as trained."
 
 
@@ -29,19 +26,13 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 class LambdaCurve:
     """A class along one λ, all else as it is; numbers from 0, as in `core.models.trace.Intervention`."""
 
-    layer: int | None
-    """None, as `component`: the factor on every λ that is not set by hand."""
+    layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
     component: int | None
-    learned: float
-    """As trained, the mean over heads and tokens; of the factor 1."""
-    start: float | None
-    """Before training; None: the run does not know it, or there is none."""
-    now: float
-    """Where the λ stands: as trained, unless it was changed."""
-    values: tuple[float, ...]
-    """Ascending, `learned`, `start`, `now` and 0 among them."""
-    log_odds: tuple[float, ...] = ()
-    """Of the class at each value, which all heads and tokens have then."""
+    learned: float  # As trained, the mean over heads and tokens; of the factor 1
+    start: float | None  # Before training; None: the run does not know it, or there is none
+    now: float  # Where the λ stands: as trained, unless it was changed
+    values: tuple[float, ...]  # Ascending, `learned`, `start`, `now` and 0 among them
+    log_odds: tuple[float, ...] = ()  # Of the class at each value, which all heads and tokens have then
     probabilities: tuple[float, ...] = ()
 
     def at(self, value: float) -> tuple[float, float]:
@@ -56,14 +47,10 @@ class LambdaCurves:
 
     text: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order, of the model as trained."""
-    log_odds: float
-    """The same of the target."""
-    curves: tuple[LambdaCurve, ...]
-    """By layer and component, the factor on all last."""
-    note: str
-    """What to know before reading it; empty: nothing."""
+    probabilities: dict[str, float]  # By class name, in label order, of the model as trained
+    log_odds: float  # The same of the target
+    curves: tuple[LambdaCurve, ...]  # By layer and component, the factor on all last
+    note: str  # What to know before reading it; empty: nothing
 
 
 def lambda_curves(
@@ -73,19 +60,14 @@ def lambda_curves(
     target: str = "",
     *,
     starts: Sequence[Sequence[float]] = (),
-    change: Intervention = UNTOUCHED,
+    change: Intervention = UNCHANGED,
     unmixed: bool = False,
 ) -> LambdaCurves:
-    """The log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
+    """Return the log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
 
-    Args:
-        reader: of a model with λ.
-        text: any.
-        attention: the settings of the model, which say how far its λ are moved.
-        target: a class; empty: the one with the highest probability as trained.
-        starts: λ before training, by layer, by component; empty: not known.
-        change: what else is changed; a curve replaces what it says of the same λ.
-        unmixed: TF-IDF is taken out of the answer.
+    `attention` says how far λ are moved, and `starts` (by layer and component; empty: unknown) where they were before
+    training. An empty target is the class with the highest probability as trained. A curve replaces what `change` says
+    of the same λ. With `unmixed` TF-IDF is taken out of the answer.
 
     Raises:
         InputError: no such class, a model without λ, or a text without a word that it reads.
@@ -100,16 +82,16 @@ def lambda_curves(
     place = reader.place(target, said)
     batch, function = Batch.of(one_text(encoding)), reader.function(place, said)
     own = learned(reader.inspect(text), model.subtracts)
-    lines = [_line(each, own, reach(attention, own), starts, change) for each in _places(own)]
+    places = [(layer, i) for layer, values in enumerate(own.values) for i in range(1, 1 + len(values))]
+    lines = [_line(each, own, reach(attention, own), starts, change) for each in (*places, None)]
     changes = [_changed(change, line, value) for line in lines for value in line.values]
     at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
     with torch.inference_mode():
         [whole] = function(model(batch).logits).tolist()
         ask = function._replace(tfidf=None) if unmixed else function
-        odds: list[float] = []
-        for part in reader.portions("lambdas", len(changes), at_once):
-            some = changes[part]
-            odds += ask(model(batch.repeated(len(some)), intervene=some).logits).tolist()
+        some = (changes[part] for part in reader.portions("lambdas", len(changes), at_once))
+        read = (model(batch.repeated(len(each)), intervene=each).logits for each in some)
+        odds = [value for logits in read for value in ask(logits).tolist()]
     left = iter(odds)
     notes = [*reader.notes(text, encoding), *([VARIES] if own.varies else [])]
     return LambdaCurves(
@@ -122,11 +104,6 @@ def lambda_curves(
     )
 
 
-def _places(own: Learned) -> list[tuple[int, int] | None]:
-    """(layer, component) of each λ; None: all of them, by a factor."""
-    return [*((layer, i) for layer, values in enumerate(own.values) for i in range(1, 1 + len(values))), None]
-
-
 def _line(
     place: tuple[int, int] | None,
     own: Learned,
@@ -134,7 +111,7 @@ def _line(
     starts: Sequence[Sequence[float]],
     change: Intervention,
 ) -> LambdaCurve:
-    """Where a curve goes, not yet what is there."""
+    """Return where a curve goes, not yet what is there; without a place that of the factor on all."""
     if place is None:
         return LambdaCurve(None, None, 1.0, None, change.lambda_scale, _spread(FACTORS, 1.0, change.lambda_scale))
     layer, component = place

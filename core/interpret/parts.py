@@ -23,8 +23,7 @@ from core.numbers import count
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64
-"""Gates of so many tokens are closed, one by one."""
+MOST_TOKENS = 64  # Gates of so many tokens are closed, one by one
 
 Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
@@ -33,15 +32,12 @@ Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 class Part:
     """A part of a model and its push; numbers from 0, as in `core.models.trace.Intervention`."""
 
-    kind: Kind
-    """layer: all heads of its attention · component: of all heads · map: one component of one head · gate: of a token
-    in a layer · lexical: what a lexicon adds to the scores of a layer, or multiplies their content by."""
+    kind: Kind  # layer: all heads of it · component: of all heads · map: one component of one head · gate: of a token
     layer: int
     head: int | None = None
     component: int | None = None
     token: int | None = None
-    zero: float = 0.0
-    """Log-odds with it minus log-odds when it says nothing; of a gate, when it is closed."""
+    zero: float = 0.0  # Log-odds with it minus log-odds when it says nothing; of a gate, when it is closed
     mean: float = 0.0
     """The same when its mean over the tokens stays; of a gate, when it stands where the others of its layer do in the
     mean. The mean of what a lexicon adds is one number for all keys, which a softmax does not see: the same as zero.
@@ -54,22 +50,17 @@ class Parts:
 
     text: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
+    probabilities: dict[str, float]  # By class name, in label order
     log_odds: float
-    tokens: tuple[str, ...]
-    """As `Part.token` counts them: a class token comes first, where the model has one."""
-    parts: tuple[Part, ...]
-    """By layer: itself, its heads, components, maps, gates and lexical term, as far as it has them. Of one component
-    alone there is nothing to say that is not said of heads."""
-    note: str
-    """What to know before reading it; empty: nothing."""
+    tokens: tuple[str, ...]  # As `Part.token` counts them: a class token comes first, where the model has one
+    parts: tuple[Part, ...]  # By layer: itself, heads, several components and their maps, gates, lexical term
+    note: str  # What to know before reading it; empty: nothing
 
 
 def parts(reader: Reader, text: str, target: str = "") -> Parts:
-    """What silencing each part of a model does to the log-odds of a class, one at a time.
+    """Return what silencing each part of a model does to the log-odds of a class, one at a time.
 
-    Where the reader reads with something changed inside, each part is silenced besides; what is off already has none.
+    Each part is silenced besides what the reader changes inside; what is off already has no push.
 
     Raises:
         InputError: no such class, a model without attention, or a change of what the model does not have.

@@ -24,24 +24,20 @@ from core.numbers import count
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding
 
-MOST_TOKENS = 64
-"""Tokens of a text whose places are patched one by one."""
-READ_AS = 300
-"""Characters of what a text is read as, in a message."""
+MOST_TOKENS = 64  # Tokens of a text whose places are patched one by one
+READ_AS = 300  # Characters of what a text is read as, in a message
 
 
 @dataclass(frozen=True)
 class Patch:
     """What the text comes to with one place of the donor in it; numbers from 0, as in an `Intervention`."""
 
-    kind: Literal["layer", "token", "head"]
-    """layer: what it gives at every token · token: what a layer gives at one · head: what it says at every token."""
+    kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
     layer: int
     token: int | None = None
     head: int | None = None
     log_odds: float = 0.0
-    moved: float = 0.0
-    """Log-odds less those of the text by itself."""
+    moved: float = 0.0  # Log-odds less those of the text by itself
 
 
 @dataclass(frozen=True)
@@ -51,32 +47,24 @@ class Patches:
     text: str
     donor: str
     target: str
-    probabilities: dict[str, float]
-    """By class name, in label order, of the text by itself."""
+    probabilities: dict[str, float]  # By class name, in label order, of the text by itself
     donor_probabilities: dict[str, float]
     log_odds: float
     donor_log_odds: float
-    tokens: tuple[str, ...]
-    """As `Patch.token` counts them: a class token comes first, where the model has one."""
+    tokens: tuple[str, ...]  # As `Patch.token` counts them: a class token comes first, where the model has one
     donor_tokens: tuple[str, ...]
-    patches: tuple[Patch, ...]
-    """By layer: itself, its tokens, its heads."""
-    note: str
-    """What to know before reading it; empty: nothing."""
+    patches: tuple[Patch, ...]  # By layer: itself, its tokens, its heads
+    note: str  # What to know before reading it; empty: nothing
 
 
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
-    """What the log-odds of a class become when a layer, a token or a head has the values that it has of a donor.
+    """Return what the log-odds of a class become when a layer, token or head has the values that it has of a donor.
 
-    Args:
-        reader: of a run, which may read with something changed inside, both texts alike.
-        text: that is changed.
-        donor: another of as many tokens, as the model reads them.
-        target: a class; empty: the one with the highest probability for the text by itself.
+    The donor has as many tokens; what the reader changes inside is changed for both. An empty target is the class with
+    the highest probability for the text by itself.
 
     Raises:
-        InputError: no such class, a model without attention, or texts of different lengths; says both, and their
-            tokens.
+        InputError: no such class, a model without attention, or texts of different lengths; says their tokens.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):

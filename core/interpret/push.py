@@ -1,11 +1,7 @@
-"""How far something pushes an answer: log-odds, what words add to them, and whether two lists of pushes rank alike.
+"""Log-odds, Shapley values and rank agreement: how far something pushes an answer, in numbers only.
 
-Here are numbers only; `core.interpret.explain` asks a run for them.
-
-Most read against most needed: one definition of both, for a sentence and for many.
-
-Most read is the word that receives most attention in the last layer, by size, mean over heads and readers (the method
-`attention`); most needed the one whose deletion moves the log-odds most, to either side (the method `deletion`).
+The most read word receives most attention in the last layer, by size, mean over heads and readers; the most needed one
+moves the log-odds most when it is deleted, to either side.
 """
 
 from __future__ import annotations
@@ -24,10 +20,8 @@ from core.numbers import count, number
 TINY = float(np.finfo(np.float32).tiny)
 HALF_STEP = float(np.finfo(np.float32).epsneg) / 2
 """Where float32 says 0 or 1 there is no log: a probability is at least the one, and at most 1 minus the other."""
-DIGITS = 6
-"""Behind the point of a push: what differs by less is rounding, and has the same rank."""
-LEAST = 3
-"""Of fewer words a rank correlation says nothing."""
+DIGITS = 6  # Behind the point of a push: what differs by less is rounding, and has the same rank
+LEAST = 3  # Of fewer words a rank correlation says nothing
 
 
 def log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
@@ -42,27 +36,18 @@ def log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
 class Shapley(NamedTuple):
     """Shapley values of n words."""
 
-    pushes: np.ndarray
-    """(n,) float64."""
-    errors: np.ndarray
-    """(n,): standard errors; 0 where every order was asked."""
-    alone: float
-    """What there is without any of the words."""
+    pushes: np.ndarray  # (n,) float64
+    errors: np.ndarray  # (n,): standard errors; 0 where every order was asked
+    alone: float  # What there is without any of the words
     orders: int
 
 
 def shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, seed: int) -> Shapley:
-    """What each word adds to those before it, mean over orders in which words can come.
+    """Return what each word adds to those before it, mean over orders in which words can come.
 
-    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": random orders, or
-    every order where there are no more than `orders`. The same as Captum's ShapleyValueSampling, which tells no
-    standard error and draws from a generator that all threads share.
-
-    Args:
-        value: (m, n) bool, which words there are → (m,).
-        words: n.
-        orders: how many.
-        seed: of the orders.
+    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": so many random
+    orders, or every order where there are no more. As Captum's ShapleyValueSampling, which tells no standard error and
+    draws from a generator that all threads share. `value` maps (m, n) bool, which words there are, to (m,).
     """
     exact = math.factorial(min(words, orders)) <= orders  # of thousands it would take long to know
     random = np.random.default_rng(seed)
@@ -114,28 +99,22 @@ def most(read: np.ndarray, needed: np.ndarray) -> Most | None:
 
 
 def largest(pushes: np.ndarray) -> int:
-    """The place of the word that counts most, of one or more: by size, whichever side it is on.
-
-    Of several that differ by rounding alone it is the first.
-    """
+    """Return the place of the word that counts most by size, whichever side it is on; of equals the first."""
     return int(np.abs(np.round(pushes, DIGITS)).argmax())
 
 
 LEAST_TESTED = 8
 """Words of a text with a verdict. Here all 40 320 orders are tried; of more words, `DRAWS` orders at random."""
 DRAWS, SEED = 10_000, 0
-LEVEL = 0.05
-"""Largest p-value of a verdict other than *inconclusive*; two-sided."""
+LEVEL = 0.05  # Largest p-value of a verdict other than *inconclusive*; two-sided
 
 
 class RankTest(NamedTuple):
     """How far two lists of numbers rank the same words alike."""
 
     words: int
-    rho: float | None
-    """Spearman's rho; None: fewer than three words, or all alike."""
-    p: float | None = None
-    """Two-sided p-value; None: no rho, or fewer than `LEAST` words."""
+    rho: float | None  # Spearman's rho; None: fewer than three words, or all alike
+    p: float | None = None  # Two-sided p-value; None: no rho, or fewer than `LEAST` words
 
     @property
     def verdict(self) -> Literal["agree", "disagree", "inconclusive"] | None:
@@ -145,13 +124,7 @@ class RankTest(NamedTuple):
         return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"
 
     def describe(self, first: str, second: str, brief: bool = False) -> str:
-        """Describe the verdict on two methods of these names, or say why there is none.
-
-        Args:
-            first: name of a method.
-            second: name of the other.
-            brief: leave out the p-value and the number of words.
-        """
+        """Describe the verdict on two methods, or say why there is none; `brief` leaves out p and number of words."""
         if self.words < LEAST_TESTED:
             return f"{first} and {second}: no verdict below {LEAST_TESTED} words"
         if self.p is None or self.rho is None:

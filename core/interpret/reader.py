@@ -1,4 +1,4 @@
-"""What a run lends to whoever explains its answers: how to ask it, of which class, and with what changed inside."""
+"""What a run lends to whoever explains its answers."""
 
 from __future__ import annotations
 
@@ -24,39 +24,29 @@ from core.text.typed import Span, merged, shares, typed_words, without
 from core.training.scaling import Scaling
 
 UNCHANGED = Intervention()
-HALF = 0.5
-"""Share of the characters of a token with which it goes when a word goes."""
+HALF = 0.5  # Share of the characters of a token with which it goes when a word goes
 
 
 @dataclass(frozen=True)
 class Reader:
     """A run, as far as explaining needs it."""
 
-    predict: Callable[..., Predictions]
-    """Of texts, and where something is changed inside `intervene`: for all of them or for each."""
-    inspect: Callable[[str], SentenceView]
-    """With the same change inside."""
+    predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
+    inspect: Callable[[str], SentenceView]  # With the same change inside
     model: Model
     tokenizer: Tokenizer
     classes: tuple[str, ...]
     task: Task
     scaling: Scaling
-    mix_weight: float | None = None
-    """Of the network, where TF-IDF is mixed into its answers."""
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Of several labels per text: above which probability a text has each; 0.5 of one that is not named."""
-
-    tell: OnProgress = silent
-    """Told how far what takes its time is; it may stop it."""
-
-    change: Intervention = UNCHANGED
-    """Inside the model, whenever it reads the text or what is left of it; its tokens are those of the whole text."""
+    mix_weight: float | None = None  # Of the network, where TF-IDF is mixed into its answers
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # Of several labels: of each its own, else 0.5
+    tell: OnProgress = silent  # Told how far what takes its time is; it may stop it
+    change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
 
     def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
-        """What it says of a text without some of its words, a row for each of `gone`: as it is changed inside.
+        """Predict a text, changed inside, without some of its words: a row for each of `gone`.
 
-        The network admits no token that it cuts off from the whole text. A change at a token follows the token, and
-        goes with it.
+        The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
 
         Raises:
             InputError: the change names something that the model does not have.
@@ -67,10 +57,7 @@ class Reader:
     def say(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
         """Predict texts, with one intervention for all of them or one for each.
 
-        Args:
-            texts: any.
-            intervene: the change.
-            whole: the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
+        `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
         """
         given: dict[str, Any] = {} if intervene is None else {"intervene": intervene}
         if self.mix_weight is not None and whole:
@@ -118,11 +105,7 @@ class Reader:
             yield slice(start, start + at_once)
 
     def check(self, target: str) -> None:
-        """Whether a class is one of its own; empty: nobody asked for one.
-
-        Raises:
-            InputError: there is no such class; says which there are.
-        """
+        """Raise InputError, with the classes that there are, unless a class is one of them; empty: nobody asked."""
         if target and target not in self.classes:
             raise InputError(f"class '{target:.80}': this run has {', '.join(self.classes)}")
 

@@ -28,8 +28,7 @@ READ = {"attention": -1, "collapse": 0}
 MOST_WORDS = 300
 ORDERS, READINGS = 200, 4000
 """Of Shapley values: orders of the words, fewer where they would ask for more texts than that."""
-AT_ONCE = 256
-"""Texts that Shapley values ask for before they say how far they are."""
+AT_ONCE = 256  # Texts that Shapley values ask for before they say how far they are
 SEED = 0
 
 
@@ -37,14 +36,10 @@ SEED = 0
 class Completeness:
     """How far pushes add up to what the whole text adds."""
 
-    reference: str
-    """What the text is compared with, in words."""
-    at_reference: float
-    """Its log-odds."""
-    error: float
-    """Sum of the pushes - (log-odds of the text - log-odds at the reference)."""
-    steps: int
-    """On the path, or orders of the words."""
+    reference: str  # What the text is compared with, in words
+    at_reference: float  # Its log-odds
+    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
+    steps: int  # On the path, or orders of the words
 
 
 class Pushes(NamedTuple):
@@ -58,11 +53,8 @@ class Pushes(NamedTuple):
 class Reading:
     """One text with everything that was asked about it, asked once.
 
-    Args:
-        reader: of a run.
-        text: as typed; of a long one the first `MOST_WORDS` words.
-        target: a class; empty: the one with the highest probability.
-        said: of the text and of it without each of its words, where that has been asked.
+    Of a long text the first `MOST_WORDS` words; an empty target is the class with the highest probability. `said` is
+    what was said of the text and of it without each of its words, where that has been asked.
 
     Raises:
         InputError: no such class, or a change inside that names what the model does not have.

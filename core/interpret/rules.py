@@ -20,10 +20,8 @@ from core.numbers import MINUS
 
 Array = np.ndarray
 After = Literal["", "relu", "gelu", "silu", "sigmoid", "abs"]
-SHOWN = 3
-"""Products of a long sum that are written, the largest."""
-FEW = 4
-"""Of so many all are written, in their order."""
+SHOWN = 3  # Products of a long sum that are written, the largest
+FEW = 4  # Of so many all are written, in their order
 CALM = 12
 """A score beyond that is written relative to the largest of its row: softmax does not see the difference."""
 
@@ -32,12 +30,9 @@ CALM = 12
 class Dot:
     """after( scale · Σ_k left_ik right_kj + bias_j )."""
 
-    left: Array
-    """(R, K)."""
-    right: Array
-    """(K, C)."""
-    bias: Array | None = None
-    """(C,)."""
+    left: Array  # (R, K)
+    right: Array  # (K, C)
+    bias: Array | None = None  # (C,)
     scale: float = 1.0
     after: After = ""
 
@@ -62,10 +57,8 @@ class Dot:
 class Sum:
     """after( Σ_n Π_m part_nm ): a sum of products, cell by cell."""
 
-    parts: tuple[tuple[Array | float, ...], ...]
-    """Arrays that broadcast to (R, C), and numbers."""
-    shape: tuple[int, int]
-    """(R, C)."""
+    parts: tuple[tuple[Array | float, ...], ...]  # Arrays that broadcast to (R, C), and numbers
+    shape: tuple[int, int]  # (R, C)
     after: After = ""
 
     def values(self) -> Array:
@@ -86,10 +79,8 @@ class Sum:
 class Hidden:
     """The scores of the keys that a query may see; all others are −∞."""
 
-    scores: Array
-    """(R, C)."""
-    allowed: Array
-    """(R, C) bool."""
+    scores: Array  # (R, C)
+    allowed: Array  # (R, C) bool
 
     def values(self) -> Array:
         """(R, C)."""
@@ -104,8 +95,7 @@ class Hidden:
 class Softmax:
     """e^s_ij / Σ_m e^s_im; a key at −∞ weighs 0, in a row of nothing else too."""
 
-    scores: Array
-    """(R, C)."""
+    scores: Array  # (R, C)
 
     def values(self) -> Array:
         """(R, C), rows sum to 1."""
@@ -130,12 +120,9 @@ class Softmax:
 class Norm:
     """scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm takes no mean away."""
 
-    x: Array
-    """(R, C)."""
-    weight: Array
-    """(C,)."""
-    bias: Array | None
-    """(C,)."""
+    x: Array  # (R, C)
+    weight: Array  # (C,)
+    bias: Array | None  # (C,)
     eps: float
     centred: bool
     scale: float = 1.0
@@ -163,10 +150,8 @@ class Norm:
 class Largest:
     """The largest value of each column."""
 
-    x: Array
-    """(R, C)."""
-    names: tuple[str, ...] = field(default=())
-    """Of the rows."""
+    x: Array  # (R, C)
+    names: tuple[str, ...] = field(default=())  # Of the rows
 
     def values(self) -> Array:
         """(1, C)."""
@@ -180,11 +165,7 @@ class Largest:
 
 
 def exact(weight: Tensor | None) -> Array:
-    """A tensor in float64, on the CPU.
-
-    Raises:
-        RuntimeError: there is none.
-    """
+    """Return a tensor in float64, on the CPU; RuntimeError where there is none."""
     if weight is None:
         raise RuntimeError("this part of the model has no such weight")
     found: Array = weight.detach().double().cpu().numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,34 +58,24 @@ class LayerView:
     sum to 1; as a query, and wherever else each token has a value, it has their mean.
     """
 
-    components: np.ndarray
-    """(N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps."""
-    coefficients: np.ndarray
-    """(N, H, L): c of each query token."""
-    combined: np.ndarray
-    """(H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long for maps."""
-    head_outputs: np.ndarray
-    """(H, L, d/H)."""
-    gates: np.ndarray | None
-    """(L,): how much each token may be looked at, where the model has gates."""
-    terms: dict[str, np.ndarray]
-    """(H, L, L): `lexical`, what a lexicon adds to the scores, or `lexical_factor`, what they are multiplied with."""
-    temperature: float | None
-    """Factor of the cosines, where the model has one."""
-    support: np.ndarray | None
-    """(L, L) bool: who may see whom, where not everybody may see everybody."""
+    components: np.ndarray  # (N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps
+    coefficients: np.ndarray  # (N, H, L): c of each query token
+    combined: np.ndarray  # (H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long
+    head_outputs: np.ndarray  # (H, L, d/H)
+    gates: np.ndarray | None  # (L,): how much each token may be looked at, where the model has gates
+    terms: dict[str, np.ndarray]  # (H, L, L): `lexical` is added to the scores, `lexical_factor` multiplied
+    temperature: float | None  # Factor of the cosines, where the model has one
+    support: np.ndarray | None  # (L, L) bool: who may see whom, where not everybody may see everybody
 
 
 @dataclass(frozen=True)
 class MixView:
     """What a mixture is made of for one text: probabilities by class name, before the temperature."""
 
-    weight: float
-    """Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out."""
+    weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
     network: dict[str, float]
     tfidf: dict[str, float]
-    mixture: dict[str, float]
-    """w · network + (1 − w) · tfidf."""
+    mixture: dict[str, float]  # w · network + (1 − w) · tfidf
 
     @property
     def parts(self) -> dict[str, dict[str, float]]:
@@ -101,52 +91,30 @@ class MixView:
 class SentenceView:
     """What a page or the command line shows of one text."""
 
-    text: str
-    """As typed."""
-    read_as: str
-    """After normalising: what the tokens are pieces of."""
+    text: str  # As typed
+    read_as: str  # After normalising: what the tokens are pieces of
     tokens: tuple[str, ...]
     """One per row and column of the maps; a class token comes first where the model has one, and last stands what a
     backbone ends a text with, or the padding where the model reads it (`padding_name`)."""
-    unknown: tuple[bool, ...]
-    """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
-    unknown_words: float | None
-    """Share of the words that the tokenizer does not know; None where that does not apply (byte pairs)."""
-    truncated: int
-    """Tokens cut off at the end."""
-    cut: str
-    """The end of `read_as` that was cut off with them."""
+    unknown: tuple[bool, ...]  # True where the vocabulary lacks the token, so that the model saw only `<unk>`
+    unknown_words: float | None  # Share of the words that the tokenizer does not know; None for byte pairs
+    truncated: int  # Tokens cut off at the end
+    cut: str  # The end of `read_as` that was cut off with them
     label: str
-    probabilities: dict[str, float]
-    """By class name, in label order."""
-    pooled: np.ndarray
-    """(d,)."""
-    layers: tuple[LayerView, ...]
-    """Empty for a model without attention (`maps` not in its `provides`)."""
-    positions: dict[str, float]
-    """Learned factors of the position terms (alpha, beta, gamma), where the model has them."""
-    tags: tuple[int, ...] | None
-    """Part of speech of each token, as the model reads them."""
-    polarity: np.ndarray | None
-    """(L, 3K): positive, neutral, negative, as the model reads them from each of its lexicons."""
-    branches: dict[int, np.ndarray]
-    """By kernel width, (L, c): the convolutions of the head, where it has any."""
-    head_maps: np.ndarray | None
-    """(h, L, L): the head's own attention, where it has one."""
-    filled: int | None = None
-    """Places of padding that the model read as text (`pad_mode` as_released), folded into the last token; None where
-    padding is masked."""
-    before: int = 0
-    """How many of the tokens stand before those of the text."""
-    behind: int = 0
-    """How many stand behind them."""
-    pieces: tuple[tuple[str, ...], ...] | None = None
-    """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
-    where it reads none."""
-    segments: tuple[int, ...] | None = None
-    """Of each token 0 in the first text of a pair, 1 in the second; None where the model adds nothing for it."""
-    mix: MixView | None = None
-    """What the answer is made of, where TF-IDF is mixed in."""
+    probabilities: dict[str, float]  # By class name, in label order
+    pooled: np.ndarray  # (d,)
+    layers: tuple[LayerView, ...]  # Empty for a model without attention (`maps` not in its `provides`)
+    positions: dict[str, float] = field(default_factory=dict)  # Learned factors alpha, beta, gamma, where there are any
+    tags: tuple[int, ...] | None = None  # Part of speech of each token, as the model reads them
+    polarity: np.ndarray | None = None  # (L, 3K): positive, neutral, negative by each lexicon
+    branches: dict[int, np.ndarray] = field(default_factory=dict)  # By kernel width, (L, c): convolutions of the head
+    head_maps: np.ndarray | None = None  # (h, L, L): the head's own attention, where it has one
+    filled: int | None = None  # Places of padding read as text, folded into the last token; None: it is masked
+    before: int = 0  # How many of the tokens stand before those of the text
+    behind: int = 0  # How many stand behind them
+    pieces: tuple[tuple[str, ...], ...] | None = None  # The n-grams read beside each token; None: none are read
+    segments: tuple[int, ...] | None = None  # 0 in the first text of a pair, 1 in the second; None: nothing is added
+    mix: MixView | None = None  # What the answer is made of, where TF-IDF is mixed in
 
     @property
     def places(self) -> np.ndarray:
@@ -164,10 +132,7 @@ class SentenceView:
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def cancelled(self, layer: int) -> np.ndarray | None:
-        """(H,): which share of a head's weight its components take from each other, over real tokens.
-
-        `cancelled` has the formula. None where heads have one map, or the text is too long for maps.
-        """
+        """Return the `cancelled` share (H,) over real tokens; None where heads have one map or there are no maps."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -191,7 +156,7 @@ def inspect_text(
     mix: Mix | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
-    """Classify one text and show the inside; the model is left as it was found. A run does this by `LoadedRun.inspect`.
+    """Classify one text and show the inside, as `LoadedRun.inspect` does; the model is left as it was found.
 
     With `unmixed` the answer is that of the network alone, whatever `mix` is.
 
@@ -203,26 +168,19 @@ def inspect_text(
     batch = Batch.of(one_text(encoding))
     with evaluating(model):
         device = device_of(model)
-        output = model(
-            batch.to(device),
-            trace=True,
-            intervene=intervene,
-        )
+        output = model(batch.to(device), trace=True, intervene=intervene)
     logits, beside = check_finite(output.logits.double()).cpu(), None
     if mix is not None:
         logits, beside = _mixed(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
     chances = probabilities(logits[0], task, scaling).tolist()
-    tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
-    filled = None
-    before, behind = (model.first, model.last) if isinstance(model, EncoderClassifier) else (0, 0)
-    tokens = [CLASS_TOKEN] * before + tokens + [LAST_TOKEN] * behind
-    unknown = [False] * before + unknown + [False] * behind
-    fold = Fold(len(tokens), 0)
-    if isinstance(model, EncoderClassifier) and model.fill:
-        filled = model.fill - len(tokens)
-        fold = Fold(len(tokens), filled)
-        if filled:
-            tokens, unknown, behind = [*tokens, padding_name(filled)], [*unknown, False], 1
+    encoder = model if isinstance(model, EncoderClassifier) else None
+    before, behind = (encoder.first, encoder.last) if encoder else (0, 0)
+    tokens = [CLASS_TOKEN] * before + list(encoding.tokens) + [LAST_TOKEN] * behind
+    unknown = [False] * before + [token == UNKNOWN for token in encoding.ids] + [False] * behind
+    filled = encoder.fill - len(tokens) if encoder and encoder.fill else None
+    fold = Fold(len(tokens), filled or 0)
+    if filled:
+        tokens, unknown, behind = [*tokens, padding_name(filled)], [*unknown, False], 1
     return SentenceView(
         text=text,
         read_as=encoding.text,
@@ -316,10 +274,9 @@ def _layer(layer: LayerTrace, fold: Fold) -> LayerView:
 
 def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
     """What a trace holds besides its layers, as fields of `SentenceView`."""
-    head = None if trace is None else trace.head
     if trace is None:
-        none = {"tags": None, "polarity": None, "head_maps": None, "segments": None}
-        return {"positions": {}, "branches": {}, **none}
+        return {}
+    head = trace.head
     return {
         "positions": {name: factor.item() for name, factor in trace.positions.items()},
         "segments": None if trace.segments is None else tuple(trace.segments[0, : fold.tokens].tolist()),
@@ -331,12 +288,11 @@ def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 
 
 def inside(view: SentenceView) -> dict[str, Any]:
-    """What a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
+    """Return what a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
-    row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
-    the combined map lies on it, mean over all places that read. `cancelled` is the share of each head's weight that its
-    components take from each other (`cancelled`).
+    row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
+    places that read. `cancelled` is the share of each head's weight that its components take from each other.
     """
 
     def plain(values: np.ndarray | None) -> Any:

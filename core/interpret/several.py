@@ -22,27 +22,28 @@ AT_ONCE = 2048
 class Pushed:
     """The words of one text, as they were typed."""
 
-    target: str
-    """The class whose log-odds are pushed."""
+    target: str  # The class whose log-odds are pushed
     words: tuple[str, ...]
-    pushes: tuple[float, ...]
-    """What the log-odds lose without each."""
-    unknown: tuple[bool, ...]
-    """Not in the vocabulary, in whole or in part."""
+    pushes: tuple[float, ...]  # What the log-odds lose without each
+    unknown: tuple[bool, ...]  # Not in the vocabulary, in whole or in part
 
 
 def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list[Pushed]:
-    """What each word of many texts pushes the log-odds of a class by, as `core.interpret.explain` says by deletion.
-
-    Args:
-        reader: of a run, as trained.
-        texts: n of them.
-        targets: n classes; an empty one is the answer.
+    """Return what each word of n texts pushes the log-odds of a class by; an empty target is the answer.
 
     Raises:
         InputError: no such class.
     """
-    return [_pushed(reading) for reading in readings(reader, texts, targets)]
+    bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
+    found = []
+    for reading in readings(reader, texts, targets):
+        belongs = shares(reading.text, reading.words, reading.encoding.offsets, reader.tokenizer.config)
+        strange = np.array([token == UNKNOWN for token in reading.encoding.ids], bool)
+        unknown = [bool(row[strange].any()) or (bare and not row.any()) for row in belongs]
+        words = tuple(reading.text[start:end] for start, end in reading.words)
+        pushes = tuple(map(float, reading.by("deletion").pushes))
+        found.append(Pushed(reader.classes[reading.target], words, pushes, tuple(unknown)))
+    return found
 
 
 def readings(reader: Reader, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[Reading]:
@@ -70,24 +71,8 @@ def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _pushed(reading: Reading) -> Pushed:
-    encoding = reading.encoding
-    belongs = shares(reading.text, reading.words, encoding.offsets, reading.reader.tokenizer.config)
-    strange = np.array([token == UNKNOWN for token in encoding.ids], bool)
-    bare = "embedding" not in reading.reader.model.provides  # counts have no token for what they do not know
-    unknown = [bool(row[strange].any()) or (bare and not row.any()) for row in belongs]
-    return Pushed(
-        reading.reader.classes[reading.target],
-        tuple(reading.text[start:end] for start, end in reading.words),
-        tuple(map(float, reading.by("deletion").pushes)),
-        tuple(unknown),
-    )
-
-
-STEPS = 10
-"""Of progress, about."""
-LEAST = 2
-"""Words of a text in which there is something to choose."""
+STEPS = 10  # Of progress, about
+LEAST = 2  # Words of a text in which there is something to choose
 
 
 @dataclass(frozen=True)
@@ -95,27 +80,19 @@ class Agreed:
     """One method against deletion."""
 
     method: str
-    texts: int
-    """That have two words or more, and are not too long for the method."""
-    same: int
-    """In how many of them its word that counts most (of attention: the most read) is the most needed one."""
-    chance: float | None
-    """Share of them in which a word drawn at random would be, the mean of 1 / words; None: there is no text."""
-    rho: float | None
-    """Mean of Spearman's rho over those that have one; None: none has."""
-    ranked: int
-    """How many have one: three words or more, and not all alike."""
+    texts: int  # That have two words or more, and are not too long for the method
+    same: int  # In how many of them its word that counts most (of attention: is most read) is the most needed one
+    chance: float | None  # In which share a word drawn at random would be: mean of 1 / words; None: no text
+    rho: float | None  # Mean of Spearman's rho over those that have one; None: none has
+    ranked: int  # How many have one: three words or more, and not all alike
 
 
 def agreement(
     reader: Reader, texts: Sequence[str], on_progress: Callable[[str, float | None], None] = lambda what, share: None
 ) -> list[Agreed]:
-    """Each quick method of a model against deletion, for the class that the model says of each text.
+    """Compare each quick method with deletion, for the class that the model says of each text.
 
-    Args:
-        reader: of a run, as trained.
-        texts: any; those of fewer than two words say nothing.
-        on_progress: told which share of the texts is done; what it raises stops it.
+    Texts of fewer than two words say nothing. `on_progress` is told which share is done; what it raises stops it.
     """
     named = [name for name in QUICK if name in methods(reader.model.provides) and name != "deletion"]
     same = {name: list[bool]() for name in named}

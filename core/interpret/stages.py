@@ -21,18 +21,13 @@ Kind = Literal["number", "score", "weight", "count"]
 class Matrix:
     """A named matrix; rows and columns have names too."""
 
-    name: str
-    """LaTeX."""
-    values: np.ndarray
-    """(R, C) float64; −∞ where a score is hidden."""
+    name: str  # LaTeX
+    values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    kind: Kind = "number"
-    """A score is compared with the others, a weight is mostly between 0 and 1, a count is a whole number."""
-    rule: Rule | None = None
-    """How its cells follow from others; None: it is given."""
-    words: tuple[tuple[str, ...], ...] = ()
-    """(R, …) further columns that are words; their names follow those of the numbers in `columns`."""
+    kind: Kind = "number"  # Scores are compared, weights mostly between 0 and 1, counts whole
+    rule: Rule | None = None  # How its cells follow from others; None: it is given
+    words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
     def filled(self, row: int, column: int) -> str:
         """The formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; of a given one the number."""
@@ -49,12 +44,9 @@ class Stage:
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
-    formulas: tuple[str, ...]
-    """LaTeX, the letters of `core.models.equation`."""
-    reading: str
-    """How to read it; of a stage that the model does not have, that it has none."""
-    matrices: tuple[Matrix, ...] = ()
-    """The last is what comes out; empty: the model has no such stage."""
+    formulas: tuple[str, ...]  # LaTeX, the letters of `core.models.describe.equation`
+    reading: str  # How to read it; of a stage that the model does not have, that it has none
+    matrices: tuple[Matrix, ...] = ()  # The last is what comes out; empty: the model has no such stage
 
     @property
     def made(self) -> np.ndarray:
@@ -67,20 +59,15 @@ class Steps:
     """All stages of one text, with the layer, head and component that they are of."""
 
     text: str
-    tokens: tuple[str, ...]
-    """As the model reads them, a class token first and padding last where it reads those."""
+    tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
     stages: tuple[Stage, ...]
-    layer: int
-    """From 1; 0 without layers."""
-    head: int
-    """From 1; 0 without heads."""
-    component: int
-    """From 0."""
+    layer: int  # From 1; 0 without layers
+    head: int  # From 1; 0 without heads
+    component: int  # From 0
     layers: int
     heads: int
     components: int
-    notes: tuple[str, ...]
-    """What of the text is unknown or cut off."""
+    notes: tuple[str, ...]  # What of the text is unknown or cut off
 
     def stage(self, key: str) -> Stage:
         """By its key; KeyError: there is none."""
@@ -96,14 +83,7 @@ ONE = ("text",)
 
 
 def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
-    """One vector of all tokens: that of the class token, or their mean.
-
-    Args:
-        head: of the model.
-        record: what it has recorded.
-        tokens: (L, d), what it pools.
-        lead: whether they stand on no stage yet.
-    """
+    """Return one vector of all tokens (L, d): the class token's or the mean; `lead`: no stage shows them yet."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
@@ -152,13 +132,9 @@ def logits_stage(
 
 
 def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
-    """From logits to what `predict` gives.
+    """Lead from logits (1, C) to what `predict` gives.
 
-    Args:
-        logits: (1, C).
-        task: softmax over the classes, or the sigmoid of each label.
-        scaling: what is done to the logits.
-        mixed: weight of the network and logits (1, C) of TF-IDF, where its probabilities are mixed in.
+    `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
     shown = Matrix(logits.name, logits.values, ONE, logits.columns)
     matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()

@@ -8,22 +8,18 @@ from typing import cast
 import numpy as np
 import torch
 
-from core.evaluation.predict import Predictions, device_of
+from core.evaluation.predict import device_of
 from core.exceptions import InputError, NotAvailable
 from core.interpret.reader import Reader
 from core.interpret.rules import Array, Dot, Largest, Rule, Sum, exact
 from core.interpret.sentence import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.interpret.stages import ONE, Matrix, Stage, Steps, dense_and_logits, logits_stage, numbered, probability_stage
 from core.interpret.steps_encoder import encoder_stages, in_float64, windows
-from core.models.convolution import ConvolutionClassifier
+from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier
 from core.models.head import Convolution
-from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams, BagOfPairs
-from core.models.plain import Plain
+from core.models.positions import segments
 from core.models.record import Record
-from core.models.recurrent import BiLSTM
-from core.models.segments import segments
 from core.models.trace import Batch
 from core.numbers import count, number
 from core.text.ids import UNKNOWN
@@ -34,14 +30,7 @@ from core.text.tokenizer import Encoding
 
 
 def plain_stages(model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
-    """From the tokens to the logits.
-
-    Args:
-        model: in evaluation mode.
-        batch: one text.
-        tokens: L names.
-        classes: C.
-    """
+    """Yield the stages of one text from its tokens to the logits, by a model without attention in evaluation mode."""
     ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
         yield from _recurrent(model, batch, tokens, classes)
@@ -207,14 +196,9 @@ TOLERANCE = 1e-4
 def steps(
     reader: Reader, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
 ) -> Steps:
-    """All stages of a text, as it is read with the reader's change; the model is only read.
+    """Compute all stages of a text, as it is read with the reader's change; the model is only read.
 
-    Args:
-        reader: what a run lends.
-        text: any.
-        layer: from 1; None: the last.
-        head: from 1; None: the first.
-        component: from 0; None: the base component.
+    Layer and head count from 1 (the last and the first, unless named), the component from 0, which is the base.
 
     Raises:
         InputError: the model has no such layer, head or component, or not what is changed.
@@ -224,14 +208,14 @@ def steps(
     if not encoding.tokens:
         raise NotAvailable("the model knows no word of this text; type another one")
     batch = Batch.of(one_text(encoding)).to(device_of(model))
-    attentive = isinstance(model, EncoderClassifier)
-    if len(encoding.tokens) > MOST_TOKENS or (isinstance(model, EncoderClassifier) and model.fill > MOST_TOKENS):
+    encoder = model if isinstance(model, EncoderClassifier) else None
+    if max(len(encoding.tokens), encoder.fill if encoder else 0) > MOST_TOKENS:
         raise NotAvailable(
             f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
         )
     said = reader.say([text], reader.intervene)
     tokens, read = list(encoding.tokens), batch
-    sizes = (len(model.layers), model.heads, model.components) if isinstance(model, EncoderClassifier) else (0, 0, 0)
+    sizes = (len(encoder.layers), encoder.heads, encoder.components) if encoder else (0, 0, 0)
     place = _place((layer, head, component), sizes)
     with torch.inference_mode():
         if isinstance(model, EncoderClassifier):
@@ -243,9 +227,12 @@ def steps(
             read = batch._replace(tags=None)
             inside = list(plain_stages(model, batch, tuple(tokens), reader.classes))
     first = _tokens(encoding, read, tuple(tokens), reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
-    last = probability_stage(inside[-1].matrices[-1], reader.task, reader.scaling, _mixed(reader, said))
+    mixed = None
+    if reader.mix_weight is not None and said.parts is not None:
+        mixed = reader.mix_weight, np.asarray(said.parts.tfidf, np.float64)
+    last = probability_stage(inside[-1].matrices[-1], reader.task, reader.scaling, mixed)
     _check_answer(last.matrices[-1].values[0], said.probabilities[0], reader.classes)
-    at = [each + 1 if attentive else 0 for each in place[:2]]
+    at = [each + 1 if encoder else 0 for each in place[:2]]
     return Steps(
         text=text,
         tokens=tuple(tokens),
@@ -286,12 +273,6 @@ def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None
             f"Steps computes P({classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
             f"{number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
         )
-
-
-def _mixed(reader: Reader, said: Predictions) -> tuple[float, Array] | None:
-    if reader.mix_weight is None or said.parts is None:
-        return None
-    return reader.mix_weight, np.asarray(said.parts.tfidf, np.float64)
 
 
 def _tokens(encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool) -> Stage:

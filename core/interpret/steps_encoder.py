@@ -1,9 +1,7 @@
 """The stages of an encoder around its layers: tokens, embedding and positions, then pooling and the head.
 
-What a pretrained encoder computes around its attention, as layers and a stage of ours.
-
-All five families compute alike: x = norm(x + attention(x)), then norm(x + W2 act(W1 x)), over the norm of word, place
-and type. Only the names of their modules differ.
+A backbone's blocks become layers of ours: all five families compute x = norm(x + attention(x)), then
+norm(x + W2 act(W1 x)), over the norm of word, place and type. Only the names of their modules differ.
 """
 
 from __future__ import annotations
@@ -62,15 +60,7 @@ def doubled(batch: Batch) -> Batch:
 def pass_backbone(
     model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
 ) -> None:
-    """Pass a text through a backbone layer by layer, as the whole would not fit into memory in float64 beside itself.
-
-    Args:
-        model: the backbone.
-        x: (L, d), what enters the first layer.
-        read: the completed text.
-        changes: of the inside.
-        record: what is told everything on the way.
-    """
+    """Pass x (L, d) through a backbone layer by layer: the whole would not fit into memory beside itself in float64."""
     vectors = torch.from_numpy(x)[None]
     for index in range(len(model.layers)):
         reading = Reading(read.keep, read.polarity, class_token=False, record=record.of(index))
@@ -81,7 +71,7 @@ def pass_backbone(
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
-    """A block of a backbone as a layer of ours in float64, with the same weights.
+    """Return a block of a backbone as a layer of ours in float64, with the same weights.
 
     Raises:
         NotAvailable: its feed-forward part has an activation that ours has not.
@@ -124,13 +114,7 @@ def _activation(module: nn.Module) -> Literal["relu", "gelu"]:
 
 
 def entering_stage(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> Stage:
-    """What enters the first block: word, place and type, their norm, and where words are narrower their map.
-
-    Args:
-        model: in evaluation mode.
-        ids: (L,) of the completed text.
-        tokens: L names.
-    """
+    """Show what enters the first block: word, place and type, their norm, and where words are narrower their map."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
     places += int(getattr(entering, "padding_idx", -1)) + 1  # RoBERTa and XLM-R count places from behind the padding
@@ -171,15 +155,9 @@ def encoder_stages(
     classes: tuple[str, ...],
     change: Intervention,
 ) -> Iterator[Stage]:
-    """From the embedding to the logits, as the model computes them in float64.
+    """Yield the stages from the embedding to the logits, as the model computes them in float64.
 
-    Args:
-        model: in evaluation mode.
-        batch: one text.
-        tokens: L names.
-        place: layer, head and component, from 0.
-        classes: C.
-        change: what is changed inside.
+    `place` is layer, head and component, from 0.
     """
     at, head, component = place
     record, batch = Record(at), doubled(batch)

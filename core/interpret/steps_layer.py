@@ -27,10 +27,8 @@ from core.text.lexicon import TRIPLE, triples
 NONE = "This model has none"
 SUMMED = "the sum over lexicons of the products of two tokens' polarities"
 CLOSED = "As edited, a token whose gate is closed is hidden from all."
-TINY = 1e-12
-"""Below that a query or key counts as this long where it is divided by its length."""
-SAME = 1e-6
-"""Largest difference between the scores of the model and those of the formula that is shown."""
+TINY = 1e-12  # Below that a query or key counts as this long where it is divided by its length
+SAME = 1e-6  # Largest difference between the scores of the model and those of the formula that is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +37,11 @@ class Chosen:
 
     layer: Layer
     record: Record
-    polarity: Array | None
-    """(L, 3)."""
+    polarity: Array | None  # (L, 3)
     class_token: bool
-    change: Intervention
-    """What is changed inside."""
+    change: Intervention  # What is changed inside
     tokens: tuple[str, ...]
-    number: int
-    """Of the layer, from 1."""
+    number: int  # Of the layer, from 1
     head: int
     component: int
 
@@ -230,10 +225,7 @@ Found = tuple[float, Array] | None
 
 
 def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> tuple[str, Found]:
-    """What a lexicon does to the scores, in a sentence and in numbers.
-
-    The strength of a single lexicon is in the factor, those of several in sigma.
-    """
+    """Return what a lexicon does to the scores, in words and numbers; a single lexicon's strength is the factor."""
     attention, polarity, change = chosen.layer.attention, chosen.polarity, chosen.change
     lexical, at = attention.terms.lexical, attention.index
     if lexical is None or polarity is None:

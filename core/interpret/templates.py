@@ -37,8 +37,7 @@ FILLER = (
 )
 """What is put in where nobody says otherwise: words without a polarity, whole phrases at a time."""
 MOST_PIECES = 60
-LONGEST = 5_000
-"""Characters of a template and of what is put in."""
+LONGEST = 5_000  # Characters of a template and of what is put in
 _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 
 
@@ -46,15 +45,13 @@ _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 class Step:
     """A template with so much put in."""
 
-    words: int
-    """Between what stands before the place and behind it."""
+    words: int  # Between what stands before the place and behind it
     text: str
-    without: str | None
-    """The same without the negation; None: none is marked."""
+    without: str | None  # The same without the negation; None: none is marked
 
 
 def steps(text: str, insert: str = FILLER, most: int | None = None) -> tuple[Step, ...]:
-    """A template with nothing put in, the first piece, the first two, and so on.
+    """Fill a template with nothing, the first piece, the first two, and so on.
 
     Args:
         text: name of one of `TEMPLATES`, or a text with one {} in it; what stands in brackets is the negation.
@@ -119,25 +116,13 @@ class Reach:
     """What a run says of every step of a template."""
 
     target: str
-    probabilities: np.ndarray
-    """(steps,) float64: of the target."""
-    without: np.ndarray | None
-    """(steps,): without the negation."""
-    note: str
-    """What of the longest text is unknown or cut off; empty: nothing."""
+    probabilities: np.ndarray  # (steps,) float64: of the target
+    without: np.ndarray | None  # (steps,): without the negation
+    note: str  # What of the longest text is unknown or cut off; empty: nothing
 
 
 def reach(reader: Reader, asked: Sequence[Step], target: str) -> Reach:
-    """What a run says of every step.
-
-    Args:
-        reader: of the run.
-        asked: as `steps` gives them.
-        target: a class.
-
-    Raises:
-        InputError: there is no such class.
-    """
+    """Ask a run about every step; InputError unless `target` is one of its classes."""
     if not target:
         raise InputError("name a class whose probability is followed")
     reader.check(target)

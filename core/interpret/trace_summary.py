@@ -8,34 +8,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.config import LAMBDA_RANGES, AttentionConfig
+from core.models.attention_config import AttentionConfig
+from core.models.lambda_range import LAMBDA_RANGES
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 
 def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """(L,): what a token is read with, mean over heads and readers.
+    """Return (L,): what a token is read with, mean over heads and readers of one map (H, L, L), which may be signed.
 
-    Args:
-        weights: (H, L, L) of one map, readers in rows; signed where maps are taken away.
-        places: (L,): how many places each token stands for; folded padding reads as often as it has places.
+    `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
     """
     return np.average(weights.mean(0), axis=0, weights=places)
 
 
-ROUNDING = 0.001
-"""Below this a difference between two λ is not shown."""
+ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 
 @dataclass(frozen=True)
 class Learned:
     """λ of a model as trained."""
 
-    values: tuple[tuple[float, ...], ...]
-    """For each layer, for each further component: the mean over heads and tokens."""
-    varies: bool
-    """Whether any differs among heads or tokens."""
+    values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
+    varies: bool  # Whether any differs among heads or tokens
 
 
 def learned(view: SentenceView, subtracts: bool) -> Learned:

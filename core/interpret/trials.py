@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import chain, combinations
@@ -47,8 +48,7 @@ class Paraphrase(NamedTuple):
 
     edit: str
     text: str
-    shared: tuple[tuple[int, int], ...]
-    """(place in the first, place in this one)."""
+    shared: tuple[tuple[int, int], ...]  # (place in the first, place in this one)
 
 
 def contracted(text: str) -> str:
@@ -101,10 +101,8 @@ def _replaced(text: str, by: dict[str, str]) -> str:
     return re.sub(pattern, lambda found: cased(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
 
 
-STEPS = POINTS - 1
-"""Of a curve, fewer in a text of fewer words."""
-SHARES = np.linspace(0, 1, POINTS)
-"""Of the words, where curves of texts of different lengths are averaged."""
+STEPS = POINTS - 1  # Of a curve, fewer in a text of fewer words
+SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of different lengths are averaged
 
 
 def counts(words: int) -> np.ndarray:
@@ -139,18 +137,14 @@ def beaten(own: float, others: np.ndarray) -> float:
     return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
 
 
-RANDOM, PAIRS = 20, 15
-"""Random orders and pairs of words of each sentence."""
+RANDOM, PAIRS = 20, 15  # Random orders and pairs of words of each sentence
 ORDERS = 20
 """Of Shapley values: a tenth of those of a sentence alone, so that 200 take no longer than they must."""
 SEED = 0
-SLAB = 2048
-"""Texts between two words about progress."""
+SLAB = 2048  # Texts between two words about progress
 
-OnProgress = Callable[[str, float], None]
-"""What is done now, and which share of all is done."""
-Values = dict[str, np.ndarray]
-"""By name (n,) of the sentences; NaN: has none."""
+OnProgress = Callable[[str, float], None]  # What is done now, and which share of all is done
+Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
 
 
 class Case(NamedTuple):
@@ -184,12 +178,9 @@ class Steps:
 class Ordered(NamedTuple):
     """What the orders of one method come to."""
 
-    tests: Values
-    """`insertion` and `deletion`: share of random orders that are slower."""
-    areas: Values
-    """Of `insertion`, `deletion` and `random`."""
-    curves: dict[str, np.ndarray]
-    """(n, 11) of the same; that of `random` puts words back."""
+    tests: Values  # `insertion` and `deletion`: share of random orders that are slower
+    areas: Values  # Of `insertion`, `deletion` and `random`
+    curves: dict[str, np.ndarray]  # (n, 11) of the same; that of `random` puts words back
 
 
 class Trials:
@@ -214,9 +205,7 @@ class Trials:
         orders = [order_of(each, random) for each in pushes]
         ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
         what = f"words in the order of {method}"
-        tests: dict[str, list[float]] = {name: [] for name in ways}
-        areas: dict[str, list[float]] = {name: [] for name in (*ways, "random")}
-        curves: dict[str, list[np.ndarray]] = {name: [] for name in (*ways, "random")}
+        tests, areas, curves = (defaultdict[str, list](list) for _ in range(3))
         asked = [
             [text for way in ways.values() for text in inserted(case.text, case.words, order[::way])]
             for case, order in zip(self.cases, orders, strict=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from core.numbers import whole_percent
 
-HALF = 0.5
-"""Share of unknown words from which a text says so."""
+HALF = 0.5  # Share of unknown words from which a text says so
 
 
 def mostly_unknown(share: float | None) -> bool:

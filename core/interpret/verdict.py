@@ -11,8 +11,7 @@ import msgspec
 from core.numbers import whole_percent
 from core.stored import Count, Figure
 
-POINTS = 11
-"""Of a curve."""
+POINTS = 11  # Of a curve
 Some = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Chance = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Chances = Annotated[tuple[Chance, ...], msgspec.Meta(min_length=POINTS, max_length=POINTS)]
@@ -25,8 +24,7 @@ class Number:
     value: Figure
     low: Figure
     high: Figure
-    n: Some
-    """Sentences that have a value."""
+    n: Some  # Sentences that have a value
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,11 @@ class Measured:
     """One method on the sentences."""
 
     method: str
-    tests: dict[str, Number]
-    """By name in `verdict.THRESHOLDS` but `answers`, as far as they could be measured."""
-    areas: dict[str, Number]
-    """Under the curves: of `insertion`, `deletion` (not of itself) and `random` orders."""
-    control: dict[str, Number]
-    """What `insertion` and `deletion` come to on the model of shuffled weights, explained by the same method."""
-    curves: dict[str, Curve]
-    """`insertion`, `deletion` (not of itself) and `random`: words put back; read backwards, words taken out."""
-    agreement: dict[str, Number]
-    """By other method the rank agreement of pushes; of sizes where one of the two has no side."""
+    tests: dict[str, Number]  # By name in `verdict.THRESHOLDS` but `answers`, as far as they could be measured
+    areas: dict[str, Number]  # Under the curves: of `insertion`, `deletion` (not of itself) and `random` orders
+    control: dict[str, Number]  # `insertion` and `deletion` on the model of shuffled weights, by the same method
+    curves: dict[str, Curve]  # `insertion`, `random`: words put back; `deletion` (not of itself), read backwards
+    agreement: dict[str, Number]  # By other method the rank agreement of pushes; of sizes where one has no side
 
 
 @dataclass(frozen=True)
@@ -60,12 +53,9 @@ class Belief:
     """What was measured of a run."""
 
     sentences: Some
-    left_out: Count
-    """Sentences of fewer than three words."""
-    cut: Count
-    """Sentences of more than sixty words, or of more tokens than the model reads; the first are read."""
-    answers: Number
-    """Right answers beyond chance."""
+    left_out: Count  # Sentences of fewer than three words
+    cut: Count  # Sentences of more than sixty words or more tokens than the model reads; the first are read
+    answers: Number  # Right answers beyond chance
     methods: tuple[Measured, ...]
 
 
@@ -78,12 +68,9 @@ class Threshold:
     """What a test asks, and from where on its answer counts. The whole interval must lie on the good side."""
 
     asks: str
-    evidence: float
-    """Beyond it the test is passed."""
-    neither: float | None
-    """Unless the interval lies beyond this one it is failed; None: it cannot be."""
-    small: bool = False
-    """Small is good."""
+    evidence: float  # Beyond it the test is passed
+    neither: float | None  # Unless the interval lies beyond this one it is failed; None: it cannot be
+    small: bool = False  # Small is good
 
 
 FASTER = "words {}, those first that push most: share of random orders that are slower"
@@ -119,8 +106,7 @@ MEANING = (
     "orders, and every other test is passed. It does not mean that the method names the decisive word."
 )
 """What the verdict *evidence* says, wherever it is shown."""
-FEW = 30
-"""Sentences: the interval of fewer may have no width at all."""
+FEW = 30  # Sentences: the interval of fewer may have no width at all
 DELETES = "deletion"
 """Words taken out are its own doing: it is asked about two at once in their place, and the other methods are not."""
 
@@ -135,16 +121,13 @@ class Verdict:
     """What the tests of a method come to."""
 
     verdict: Answer
-    outcomes: dict[str, Outcome]
-    """By test, of those by which the method is judged."""
+    outcomes: dict[str, Outcome]  # By test, of those by which the method is judged
 
 
 def judge(method: str, found: Mapping[str, Number | None]) -> Verdict:
-    """Evidence: every test passed. Neither: one failed. Illustration: what lies between.
+    """Judge: *evidence* where every test is passed, *neither* where one failed, else *illustration*.
 
-    Args:
-        method: by which words were pushed.
-        found: by test; None or left out: it could not be measured, so that it cannot be passed.
+    `found` has the numbers by test; what is None or left out could not be measured, so that it is not passed.
     """
     outcomes = {name: outcome(THRESHOLDS[name], found.get(name)) for name in asked(method)}
     said = set(outcomes.values())

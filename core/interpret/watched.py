@@ -21,8 +21,7 @@ def silent(what: str, share: float | None) -> None:
 
 MOST_AT_ONCE, TOKENS_AT_ONCE, CHARACTERS = 128, 3_000, 4
 """Texts and tokens of a batch, and characters of a token, about."""
-_beginning = threading.Lock()
-"""One thread asks; whoever comes later finds it at work."""
+_beginning = threading.Lock()  # One thread asks; whoever comes later finds it at work
 
 
 def at_once(characters: int, max_length: int) -> int:
@@ -69,11 +68,7 @@ class Watched(Generic[Found]):
         self.stopped = False
 
     def tell(self, what: str, share: float | None) -> None:
-        """How far it is; without a word, how much of what was told last.
-
-        Raises:
-            Enough: somebody has stopped it.
-        """
+        """Tell how far it is; without a word, how much of what was told last. Raises Enough once it is stopped."""
         if what:
             self.what, self._share, self._within = what, share, None
         else:
@@ -93,11 +88,9 @@ class Watched(Generic[Found]):
             self.error = error
 
     def ask(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
-        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there.
+        """Begin, if nobody has, and wait `patience` seconds for the end; None: until it is there.
 
-        Args:
-            steps: what is found, again and again, the last one whole; told how to tell how far it is.
-            patience: seconds.
+        `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
 
         Raises:
             Exception: what the asking raised; whoever comes next asks again.

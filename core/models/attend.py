@@ -1,7 +1,7 @@
 """Two of the three functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v. The third is `banded`.
 
-Everything before them (projections, score factors folded into q) and after them (head norm, output map) is shared, so
-that training and explanation agree by one small contract.
+What stands before them (projections, factors folded into q) and after them (head norm, output map) is shared, so that
+training and explanation agree by one small contract.
 
 Shapes in every signature:
     q, k            (B, N, H, L, e)   every score factor (1/sqrt(e), temperatures) is already in q; terms are columns
@@ -23,18 +23,13 @@ from torch.autograd.function import once_differentiable
 
 COMBINED_LENGTH = 384
 """Up to here the combined kernel beats stacked flash attention on a CPU (measured in tests/benchmarks)."""
-BUFFER_BYTES = 3_000_000
-"""One score buffer of the combined kernel; small enough to stay in a core's cache."""
+BUFFER_BYTES = 3_000_000  # One score buffer of the combined kernel; small enough to stay in a core's cache
 
 
 def attend_explicit(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Attention with every map in memory: the path of the trace.
-
-    Returns:
-        out (B, H, L, dv) and the maps (B, N, H, L, L), each row a distribution over the kept keys.
-    """
+    """Return out and the maps (B, N, H, L, L), each row a distribution over the kept keys: the path of the trace."""
     bias, some = _mask(_allowed(keep, support), q.dtype)
     maps = (q @ k.transpose(-1, -2) + bias[:, None]).softmax(-1) * some[:, None]
     out = (coefficients * maps).sum(1) @ v
@@ -44,9 +39,9 @@ def attend_explicit(
 def attend_fused(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> Tensor:
-    """Attention without a map outliving its block: the path of training and evaluation.
+    """Attend without a map outliving its block: the path of training and evaluation.
 
-    The kernel is chosen by what is fastest for these shapes on this device; the result does not depend on it.
+    The kernel is the fastest for these shapes on this device; the result does not depend on it.
     """
     on_cpu = q.device.type == "cpu"
     if on_cpu and (q.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")):
@@ -147,10 +142,7 @@ def _blocks(q: Tensor, k: Tensor, bias: Tensor) -> Any:
 
 
 def combine(maps: list[Tensor], weights: Tensor, keep_maps: bool = False) -> Tensor:
-    """sum_i c_i A_i of N maps (rows, L, keys) and weights (N, rows, L, 1), as (rows, L, keys).
-
-    Overwrites the first map unless the maps are still needed.
-    """
+    """Return sum_i c_i A_i of N maps (rows, L, keys) and weights (N, rows, L, 1); overwrites the first unless kept."""
     combined = maps[0] * weights[0] if keep_maps else maps[0].mul_(weights[0])
     for attention, weight in zip(maps[1:], weights[1:], strict=True):
         combined.addcmul_(attention, weight.expand_as(attention))

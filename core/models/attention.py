@@ -22,8 +22,7 @@ from core.models.trace import Intervention, LayerTrace
 
 Mixing = Single | Differential | DifferentialV2 | Additive
 
-DENSE = 256
-"""With a window: up to here a masked dense call is faster than the banded one."""
+DENSE = 256  # With a window: up to here a masked dense call is faster than the banded one
 
 
 class Heads(nn.Module):
@@ -48,15 +47,10 @@ class Heads(nn.Module):
         *,
         trace: bool,
     ) -> tuple[Tensor, LayerTrace]:
-        """What each head says (B, H, L, d/H), changes applied, and with `trace` its maps, coefficients and outputs.
+        """Return what heads say (B, H, L, d/H), changes applied, and with `trace` the maps, coefficients and outputs.
 
-        Args:
-            x: (B, L, d), from which coefficients may come.
-            scores: Q' and K' (B, N, H, L, e') with everything that a score is made of, and the values (B, H, L, d/H).
-            reading: what is read.
-            keys: (B, L) bool, those of `reading.keep` that may be read.
-            changes: of this layer.
-            trace: keep the inside.
+        Coefficients may come from x (B, L, d). `scores` are Q' and K' (B, N, H, L, e') with everything that a score is
+        made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
         """
         (q, k, v), record = scores, reading.record
         c, silent = self._coefficients(x, changes, record)
@@ -137,16 +131,9 @@ class Attention(Heads):
 
     Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
 
-    Args:
-        width: d, of input and output.
-        heads: H.
-        qk_width: total width of the queries (and keys) of one component.
-        components: N.
-        mixing: gives the coefficients.
-        terms: what a score is made of, and who sees whom.
-        head_norm: RMSNorm over each head's output, times `mixing.scale`.
-        row_norm: divide the coefficients by the sum of their magnitudes.
-        index: 0-based layer, by which interventions name it.
+    `qk_width` is the total width of the queries (and keys) of one component. `head_norm`: RMSNorm over each head's
+    output, times `mixing.scale`. `row_norm` divides the coefficients by the sum of their magnitudes. `index`: 0-based
+    layer, by which interventions name it.
     """
 
     def __init__(

@@ -19,11 +19,9 @@ from core.settings import LARGEST_SEED, Group, Need, Trial, check_needs, check_r
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Lexical = Literal["none", "add", "hadamard"]
 
-WIDEST = 65_536
-"""A window beyond the longest text."""
+WIDEST = 65_536  # A window beyond the longest text
 MOST_LEXICONS = 8
-STRONGEST = 1000
-"""A factor on scores beyond which a softmax is a maximum."""
+STRONGEST = 1000  # A factor on scores beyond which a softmax is a maximum
 
 
 MAPS: Group = "Maps and lambda"
@@ -319,12 +317,7 @@ class AttentionConfig:
 
 
 def terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """What a score is made of and who sees whom, in the order in which it acts.
-
-    Args:
-        part: its settings.
-        width: d, of the model.
-    """
+    """Return what a score is made of and who sees whom, in the order in which it acts; `width` is the model's d."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 

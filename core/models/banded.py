@@ -21,13 +21,11 @@ from core.models.support import ABSENT, half_window, is_global
 def attend_banded(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, positions: Tensor, *, window: int
 ) -> Tensor:
-    """Attention over a window and global tokens: time and memory grow with L, not with its square.
+    """Attend over a window and global tokens: time and memory grow with L, not with its square.
 
     Shapes as in `attend.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G) come from
-    `support.global_positions`; `window` is the even number of keys that a query sees besides its own.
-
-    Returns:
-        (B, H, L, dv); 0 for a query that has no kept key in its support.
+    `support.global_positions`; `window` is the even number of keys that a query sees besides its own. A query without a
+    kept key in its support gives 0.
 
     Raises:
         ConfigError: an odd or empty window.

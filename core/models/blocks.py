@@ -34,10 +34,8 @@ class Blocks:
     texts: int
     heads: int
     length: int
-    half: int
-    """Keys that a query sees on each side."""
-    positions: Tensor
-    """(B, G) int64: the globals, `ABSENT` where a text is too short."""
+    half: int  # Keys that a query sees on each side
+    positions: Tensor  # (B, G) int64: the globals, `ABSENT` where a text is too short
 
     @staticmethod
     def of(q: Tensor, positions: Tensor, half: int) -> Blocks:
@@ -130,10 +128,9 @@ class Blocks:
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Softmax of queries (N, M, C, e) times the stretches of key units, plus bias; the next step reuses the memory.
+        """Yield slices of the M blocks, each with N maps (m, C, S): softmax of queries (N, M, C, e) · keys + bias.
 
-        Yields:
-            A slice of the M blocks and N maps (m, C, S) of them.
+        The next step reuses the memory.
         """
         N, M, C, _ = queries.shape
         keys = [self.stretches(component) for component in units]

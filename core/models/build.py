@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,22 +11,16 @@ from torch import nn
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing
 from core.models.attention_config import terms
+from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.coefficients import combining
 from core.models.config import AttentionConfig, ModelConfig
-from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.head import Head
-from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
-from core.models.ngrams import CharacterNGrams
-from core.models.plain import Plain
-from core.models.positions import PolarityAware, Sinusoidal
+from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
 from core.models.pretrained import Body, Injected, PretrainedClassifier
 from core.models.provides import provides
-from core.models.recurrent import BiLSTM
-from core.models.segments import Segments
 from core.models.support import Support
 from core.models.terms import KeyGate, LexicalTerm, Terms
 
@@ -42,7 +37,7 @@ def build(
     pairs: bool = False,
     each_token: bool = False,
 ) -> Model:
-    """A model with fresh weights, drawn from torch's global generator.
+    """Build a model with fresh weights, drawn from torch's global generator.
 
     Args:
         config: every choice of the architecture.
@@ -54,8 +49,7 @@ def build(
         each_token: every token gets logits, in place of the text.
 
     Raises:
-        ConfigError: if there is nothing to classify, or no length to fill texts up to; or this family, or its padding,
-            says nothing of single tokens.
+        ConfigError: nothing to classify, no length to fill texts up to, or a family or padding without single tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")
@@ -98,11 +92,7 @@ def _segments(config: ModelConfig, pairs: bool) -> Segments | None:
 
 
 def check_tags_tokens(config: ModelConfig) -> None:
-    """Refuse what gives a text one answer.
-
-    Raises:
-        ConfigError: names the setting and the nearest valid choice.
-    """
+    """Raise ConfigError, with the nearest valid choice, for what gives a text one answer."""
     if not config.layered:
         raise ConfigError(
             f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
@@ -136,44 +126,18 @@ def _pretrained(
 
 
 def _baseline(config: ModelConfig, vocabulary: int, classes: int, pairs: bool) -> Plain:
-    if config.family == "bilstm":
-        return BiLSTM(
-            vocabulary=vocabulary,
-            width=config.width,
-            states=config.ff_width,
-            layers=config.layers,
-            dropout=config.dropout,
-            head=_vector_head(config, 2 * config.ff_width, classes),
-            segments=_segments(config, pairs),
-        )
-    if config.family == "cnn":
-        kernels, channels = config.head.widths(), config.head.channels
-        return ConvolutionClassifier(
-            vocabulary=vocabulary,
-            width=config.width,
-            kernels=kernels,
-            channels=channels,
-            dropout=config.dropout,
-            head=_vector_head(config, len(kernels) * channels, classes),
-            segments=_segments(config, pairs),
-        )
     if config.family == "lexicon":
         return LexiconClassifier(classes=classes)
-    return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
-
-
-def _vector_head(config: ModelConfig, width: int, classes: int) -> Head:
-    """The head over one vector a text, where there is nothing to pool."""
-    return Head(
-        width=width,
-        classes=classes,
-        kernels=(),
-        channels=0,
-        attention_heads=0,
-        dense=config.head.dense,
-        one_logit=config.head.one_logit,
-        pooling="cls",
-    )
+    if config.family not in ("bilstm", "cnn"):
+        return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
+    states, kernels, channels = config.ff_width, config.head.widths(), config.head.channels
+    read = 2 * states if config.family == "bilstm" else len(kernels) * channels
+    dense, one_logit = config.head.dense, config.head.one_logit
+    head = Head(width=read, classes=classes, dense=dense, one_logit=one_logit, pooling="cls")
+    about: dict[str, Any] = {"vocabulary": vocabulary, "width": config.width, "segments": _segments(config, pairs)}
+    if config.family == "bilstm":
+        return BiLSTM(states=states, layers=config.layers, dropout=config.dropout, head=head, **about)
+    return ConvolutionClassifier(kernels=kernels, channels=channels, dropout=config.dropout, head=head, **about)
 
 
 def _head(config: ModelConfig, classes: int, *, each_token: bool = False) -> Head:

@@ -15,21 +15,13 @@ from core.models.trace import Intervention, LayerTrace
 class Lexicon(NamedTuple):
     """What is changed in the lexical term of a layer, with R rows."""
 
-    factor: Tensor
-    """(R,): on a term that is added."""
-    off: Tensor
-    """(R,) bool: one that is multiplied is left out."""
-    mean: Tensor
-    """(R,) bool: its mean over the keys stands in its place."""
+    factor: Tensor  # (R,): on a term that is added
+    off: Tensor  # (R,) bool: one that is multiplied is left out
+    mean: Tensor  # (R,) bool: its mean over the keys stands in its place
 
 
 class Changes:
-    """Interventions, seen from one layer. R is how many there are: 1 for all texts, or one for each of B.
-
-    Args:
-        each: at least one.
-        layer: from 0.
-    """
+    """Interventions, at least one, seen from one layer. R is how many: 1 for all texts, or one for each of B."""
 
     def __init__(self, each: Sequence[Intervention], layer: int) -> None:
         self.each, self.layer = each, layer
@@ -39,9 +31,7 @@ class Changes:
         if any(each.lambda_scale != 1 for each in self.each):
             factors = [[1.0] + [each.lambda_scale] * (c.shape[1] - 1) for each in self.each]
             c = c * c.new_tensor(factors)[..., None, None, None]
-        named = [
-            (row, i, value) for row, each in enumerate(self.each) for at, i, value in each.lambdas if self._here(at)
-        ]
+        named = self._of_layer([each.lambdas for each in self.each])
         if named:
             c = c.expand(max(len(c), len(self.each)), *c.shape[1:]).clone()
         for row, component, value in named:
@@ -81,7 +71,7 @@ class Changes:
 
     def gates(self, log_gate: Tensor) -> Tensor:
         """(B, L) with the logarithms of the gates that are replaced; 0 where one is closed, which `closed` does."""
-        named = self._gates()
+        named = self._of_layer([each.gates for each in self.each])
         log_gate = log_gate.clone() if named else log_gate
         for row, token, value in named:
             log_gate[self._texts(row), token] = math.log(value) if value > 0 else 0.0
@@ -90,7 +80,7 @@ class Changes:
     def closed(self, keep: Tensor) -> Tensor:
         """(R, L) bool: keys that are hidden. As a column, log 0 would make NaN of 0 · -inf."""
         closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
-        for row, token, value in self._gates():
+        for row, token, value in self._of_layer([each.gates for each in self.each]):
             closed[row, token] = value == 0
         return closed
 
@@ -102,22 +92,15 @@ class Changes:
         )
         return Lexicon(like.new_tensor([each.lexical_factor(self.layer) for each in self.each]), off, mean & ~off)
 
-    def _gates(self) -> list[tuple[int, int, float]]:
-        return [
-            (row, token, value)
-            for row, each in enumerate(self.each)
-            for at, token, value in each.gates
-            if self._here(at)
-        ]
+    def _of_layer(self, named: Sequence[tuple[tuple[int, int, float], ...]]) -> list[tuple[int, int, float]]:
+        """Return (row, place, value) of those that are set in this layer."""
+        return [(row, i, value) for row, each in enumerate(named) for at, i, value in each if at == self.layer]
 
     def _maps(
         self, whole: Container[tuple[int, int]], single: Container[tuple[int, int, int]], components: int, heads: int
     ) -> list[list[bool]]:
         layer = self.layer
         return [[(layer, i) in whole or (layer, head, i) in single for head in range(heads)] for i in range(components)]
-
-    def _here(self, layer: int) -> bool:
-        return layer == self.layer
 
     def _texts(self, row: int) -> slice | int:
         return slice(None) if len(self.each) == 1 else row

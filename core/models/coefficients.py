@@ -15,12 +15,7 @@ COMBINED = "Each map weighs the values; lambda weighs the maps."
 
 
 def combining(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """How an attention combines its maps and what follows them, in the order in which it acts.
-
-    Args:
-        part: its settings.
-        width: d, of the model.
-    """
+    """Return how an attention combines its maps and what follows, in the order in which it acts; `width` is d."""
     return tuple(term for say in (_mixing, _row_norm, _head_norm) if (term := say(part, width)))
 
 

@@ -7,21 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.exceptions import ConfigError
-from core.models.attention_config import AttentionConfig, Lexical, Mixing
-from core.models.lambda_range import LAMBDA_RANGES, Constraint
+from core.models.attention_config import AttentionConfig
 from core.settings import Group, Need, check_needs, check_ranges, declared, setting, valued
-
-__all__ = [
-    "LAMBDA_RANGES",
-    "AttentionConfig",
-    "Constraint",
-    "Family",
-    "HeadConfig",
-    "Lexical",
-    "Mixing",
-    "ModelConfig",
-    "Position",
-]
 
 Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
@@ -109,11 +96,7 @@ class HeadConfig:
         return not (self.kernels or self.attention_heads or self.dense)
 
     def widths(self) -> tuple[int, ...]:
-        """The kernel widths as numbers.
-
-        Raises:
-            ConfigError: if they are not different whole numbers from 1 to 31.
-        """
+        """Return the kernel widths; ConfigError unless they are different whole numbers from 1 to 31."""
         parts = [part.strip() for part in self.kernels.split(",")] if self.kernels.strip() else []
         known = all(part.isascii() and part.isdigit() and len(part) <= 2 and 1 <= int(part) <= 31 for part in parts)
         if not known or len(set(map(int, parts))) < len(parts):
@@ -300,12 +283,7 @@ class ModelConfig:
 
 
 def rests(name: str, model: ModelConfig) -> str:
-    """Why a setting of the model does nothing in this one; empty: it has an effect.
-
-    Args:
-        name: dotted, within the model: `attention.gate`.
-        model: any valid one.
-    """
+    """Say why a dotted setting of the model (`attention.gate`) does nothing in this one; empty: it has an effect."""
     if model.family != "encoder" and name != "family" and name not in READS[model.family]:
         return f"no effect on model.family={model.family}"
     room, _, _ = name.rpartition(".")

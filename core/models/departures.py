@@ -9,15 +9,11 @@ class Departure(NamedTuple):
     """One difference between a preset and its paper."""
 
     what: str
-    paper: str
-    """What the paper says; empty where it leaves this open."""
+    paper: str  # What the paper says; empty where it leaves this open
     why: str
-    setting: str = ""
-    """Dotted, where one holds it: then its value in the preset is what is done here."""
-    instead: str = ""
-    """The value of that setting that follows the paper, where there is one."""
-    ours: str = ""
-    """What is done here, where no setting says it."""
+    setting: str = ""  # Dotted, where one holds it: then its value in the preset is what is done here
+    instead: str = ""  # The value of that setting that follows the paper, where there is one
+    ours: str = ""  # What is done here, where no setting says it
 
 
 def sizes(layers: str, width: str) -> tuple[Departure, ...]:

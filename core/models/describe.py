@@ -5,18 +5,16 @@ The sizes are closed formulas, so that pages and the command line can tell them 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.models.attention_config import terms
 from core.models.coefficients import combining
 from core.models.config import Family, ModelConfig
-from core.models.formula import Line, Term
+from core.models.formula import Formula, Line, Term
 
-TAG_ROWS = 14
-"""Universal parts of speech, one row for unknown ones and one for the class token."""
-PLACES, TYPES = 512, 2
-"""Learned places of a text, and types of texts, in a table of BERT's."""
+TAG_ROWS = 14  # Universal parts of speech, one row for unknown ones and one for the class token
+PLACES, TYPES = 512, 2  # Learned places of a text, and types of texts, in a table of BERT's
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 _NORMS = {"layer": "LayerNorm", "rms": "RMSNorm", "none": ""}
 _OF_FAMILY: dict[Family, tuple[str, ...]] = {
@@ -39,27 +37,18 @@ class Part:
     pooling, dense, classifier, counts, valences."""
     title: str
     detail: str
-    parameters: int = 0
-    """Of one copy."""
-    times: int = 1
-    """Copies: layers have their own weights each."""
-    layer: bool = False
-    """Whether it belongs to the layers that are repeated."""
-    terms: tuple[Term, ...] = ()
-    """Attention only; their parameters are counted in `parameters`."""
-    mark: str = ""
-    """What it has besides that of a plain transformer encoder, in a few words."""
-    lines: tuple[Line, ...] = ()
-    """Of the equation; the attention's are in `core.models.equation`."""
+    parameters: int = 0  # Of one copy
+    times: int = 1  # Copies: layers have their own weights each
+    layer: bool = False  # Whether it belongs to the layers that are repeated
+    terms: tuple[Term, ...] = ()  # Attention only; their parameters are counted in `parameters`
+    mark: str = ""  # What it has besides that of a plain transformer encoder, in a few words
+    lines: tuple[Line, ...] = ()  # Of the equation; the attention's are in `terms`
 
 
 def parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
-    """Trained numbers of the model that `core.models.build.build` makes.
+    """Count the trained numbers of the model that `core.models.build.build` makes.
 
-    Args:
-        config: any valid one.
-        vocabulary: token ids; n-grams for the TF-IDF families.
-        classes: C.
+    `vocabulary` counts token ids, of the TF-IDF families n-grams.
     """
     return sum(part.parameters * part.times for part in parts(config, vocabulary=vocabulary, classes=classes))
 
@@ -68,6 +57,35 @@ def parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[Part, 
     """What a text passes, from its tokens to the logits; arguments as of `parameters`."""
     makers = {"encoder": _encoder, "pretrained": _pretrained, "bilstm": _bilstm, "cnn": _cnn, "lexicon": _lexicon}
     return tuple(makers.get(config.family, _counted)(config, vocabulary, classes))
+
+
+def equation(config: ModelConfig) -> tuple[Line, ...]:
+    """Return a model's equation in LaTeX: exactly the terms that it has, those of attention first.
+
+    out = (sum_i c_i softmax(score_i + bias)) V; what stands in it and nothing else is defined below it.
+    """
+    found = parts(config, vocabulary=0, classes=2)
+    attention = [line for part in found if part.key == "attention" for line in _attention_lines(config, part.terms)]
+    return (*attention, *(line for part in found for line in part.lines))
+
+
+def _attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[Line]:
+    """How the maps combine, what a map is made of, and what defines the letters of both."""
+    part = config.attention
+    width = part.qk(config.width) // part.heads
+    formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
+    for term in terms:
+        formula = term.write(formula)
+    inner = rf"\big({formula.combined}\,V\big)" if formula.norm else rf"{formula.combined}\,V"
+    yield Line(rf"\mathrm{{out}} = {formula.norm}{inner}", formula.words)
+    content = rf"{formula.before}\frac{{{formula.q}\cdot {formula.k}}}{{{formula.below}}}{formula.factor}"
+    yield Line(
+        rf"{'A_{n}' if part.components > 1 else 'A'} = "
+        rf"\operatorname{{softmax}}_{{{formula.seen}}}\Big({content}{formula.added}\Big)",
+        f"How much token i reads token j, by the content of both{' and what is added' if formula.added else ''}.",
+    )
+    for term in terms:
+        yield from term.lines
 
 
 def marks(config: ModelConfig) -> tuple[str, ...]:
@@ -228,15 +246,7 @@ def _convolutions(config: ModelConfig, joined: int) -> Part:
 
 
 def _classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[Part]:
-    """The dense layer, if there is one, and the classifier.
-
-    Args:
-        config: of the model.
-        width: of the vector that it reads.
-        classes: C.
-        vector: its letter, in LaTeX.
-        words: what is said of the linear map on it.
-    """
+    """Yield the dense layer, if there is one, and the classifier, which reads a vector (LaTeX) described in words."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield Part(
@@ -308,7 +318,7 @@ def _lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 
 def _counted(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
     """N-grams, weighed by TF-IDF."""
-    counts, solver = map(_capital, _OF_FAMILY[config.family])
+    counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
     weights = Line(
         r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
         "The weight of each word, pair of neighbours and character n-gram in a text.",
@@ -317,10 +327,6 @@ def _counted(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
     yield Part("counts", counts, detail, lines=(weights,))
     line = Line(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
     yield Part("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
-
-
-def _capital(title: str) -> str:
-    return title[0].upper() + title[1:]
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Dropout whose mask costs a quarter: on a CPU the random numbers are most of the price of dropout."""
+"""Dropout whose mask costs a quarter, and copies of a model that drop whatever they do or have shuffled weights."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
-    """Zero each entry with probability p and scale the rest by 1 / (1 - p), in training mode only.
+    """Zero each entry with probability p, 0 ≤ p < 1, and scale the rest by 1 / (1 - p), in training mode only.
 
     On a CPU four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
-
-    Args:
-        p: share of entries set to 0, in [0, 1).
     """
 
     def __init__(self, p: float) -> None:
@@ -40,12 +37,7 @@ class Dropout(nn.Module):
 
 
 class Dropping(nn.Module):
-    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone.
-
-    Args:
-        p: share of entries set to 0, in [0, 1).
-        generator: whose numbers decide which.
-    """
+    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
         super().__init__()
@@ -66,4 +58,18 @@ def dropping(model: Network, seed: int) -> Network:
         for name, child in module.named_children():
             if isinstance(child, Dropout):
                 setattr(module, name, Dropping(child.p, generator))
+    return other
+
+
+def shuffled(model: Network, seed: int) -> Network:
+    """Return a copy in which the numbers of each weight tensor have changed places; buffers stay.
+
+    Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
+    numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.
+    """
+    other, random = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in other.parameters():
+            order = torch.randperm(weight.numel(), generator=random).to(weight.device)
+            weight.copy_(weight.flatten()[order].view_as(weight))
     return other

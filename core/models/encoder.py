@@ -16,10 +16,17 @@ from core.models.attention_config import Lexical
 from core.models.changes import Changes
 from core.models.dropout import Dropout
 from core.models.head import Head
-from core.models.ngrams import CharacterNGrams, silenced
-from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
+from core.models.positions import (
+    CLASS_TAG,
+    MARK,
+    CharacterNGrams,
+    PolarityAware,
+    Segments,
+    Sinusoidal,
+    segments,
+    silenced,
+)
 from core.models.record import SILENT, Record
-from core.models.segments import MARK, Segments, segments
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
 
@@ -27,12 +34,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 class Layer(nn.Module):
     """Attention and feed-forward on residual branches; pre: x + f(norm(x)), post: norm(x + f(x)).
 
-    Args:
-        attention: the attention of this layer.
-        feedforward: (B, L, d) → (B, L, d).
-        norms: of the two branches.
-        place: before the branch or after the sum.
-        dropout: on the output of both branches.
+    There is a norm for each branch, and dropout on the output of both.
     """
 
     def __init__(
@@ -77,20 +79,11 @@ class Layer(nn.Module):
 class EncoderClassifier(nn.Module):
     """A small transformer that reads a text and gives one logit per class.
 
-    Args:
-        vocabulary: rows of the embedding.
-        width: d.
-        scale: of the embedding; sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh alike.
-        positions: gives what is added to the embedding; None: nothing.
-        layers: from the first to the last.
-        final_norm: after the last layer (pre-norm models), or identity.
-        head: pools and classifies; if it reads the first token, a learned class token is put before every text.
-        fill: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does;
-            0: padding is masked and adds nothing.
-        dropout: after the embedding.
-        ngrams: gives what the character n-grams of a word add to its row; None: nothing.
-        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
-        provides: what this model can show; pages ask this and never the class.
+    `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
+    alike. `positions`, `ngrams` and `segments` give what is added to a token; None: nothing. `final_norm` follows the
+    last layer of pre-norm models. If the head reads the first token, a learned class token is put before every text.
+    `fill`: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does; 0:
+    padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part that a configuration chooses
@@ -144,9 +137,9 @@ class EncoderClassifier(nn.Module):
             record: what is told everything on the way.
 
         Raises:
-            RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if an intervention names a layer, head, component or token that does not exist, or takes from a
-                donor that is not there or of another length.
+            RuntimeError: a trace is asked for in training mode, where dropout would make it a picture of chance.
+            InputError: an intervention names what the model or text does not have, or takes from a donor that is not
+                there or of another length.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -318,10 +311,7 @@ class EncoderClassifier(nn.Module):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """x (B, L, d) of a completed batch with class token, positions and segments (but those that are `off`).
-
-        Words are replaced by `embedded`.
-        """
+        """Return x (B, L, d), words replaced by `embedded`, with class token, positions and segments."""
         first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
@@ -360,21 +350,22 @@ class EncoderClassifier(nn.Module):
                     )
         self._check_values(intervene)
 
-    def _check_values(self, intervene: Intervention) -> None:
-        if any(i == 0 for _, i, _ in intervene.lambdas):
-            raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
-        if intervene.segments_off and "segments" not in self.provides:
-            raise InputError("intervention on the segments: this model adds nothing for them")
-        if intervene.lambda_scale != 1 and "lambda" not in self.provides:
-            raise InputError("intervention on lambda: this model has none")
-        if intervene.gates and "gates" not in self.provides:
-            raise InputError("intervention on a gate: this model has no gates")
-        if not all(0 <= value <= 1 for _, _, value in intervene.gates):
-            raise InputError("intervention on a gate: a value between 0 and 1")
-        if intervene.lexical_scale != 1 and self.lexical != "add":
-            raise InputError("intervention on the strength of the lexical term: this model adds none to its scores")
-        if (intervene.lexical_off or intervene.lexical_mean) and self.lexical == "none":
-            raise InputError("intervention on the lexical term: this model has none")
+    def _check_values(self, each: Intervention) -> None:
+        base, lexical = any(i == 0 for _, i, _ in each.lambdas), bool(each.lexical_off or each.lexical_mean)
+        for wrong, why in (
+            (base, "component 0: the base component has no lambda; switch it off instead"),
+            (each.segments_off and "segments" not in self.provides, "the segments: this model adds nothing for them"),
+            (each.lambda_scale != 1 and "lambda" not in self.provides, "lambda: this model has none"),
+            (each.gates and "gates" not in self.provides, "a gate: this model has no gates"),
+            (not all(0 <= value <= 1 for _, _, value in each.gates), "a gate: a value between 0 and 1"),
+            (
+                each.lexical_scale != 1 and self.lexical != "add",
+                "the strength of the lexical term: this model adds none to its scores",
+            ),
+            (lexical and self.lexical == "none", "the lexical term: this model has none"),
+        ):
+            if wrong:
+                raise InputError(f"intervention on {why}")
 
     def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:
         if self.ngrams is None or batch.grams is None:

@@ -14,14 +14,7 @@ KINDS = {"relu": "ReLU", "gelu": "GELU"}
 
 
 class FeedForward(nn.Module):
-    """W2 drop(act(W1 x)) with act ReLU or GELU.
-
-    Args:
-        width: d.
-        hidden: width of the middle.
-        activation: what happens there.
-        dropout: on the middle.
-    """
+    """W2 drop(act(W1 x)) with act ReLU or GELU, from width d over `hidden` to d."""
 
     def __init__(self, *, width: int, hidden: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
         super().__init__()
@@ -42,13 +35,7 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9).
-
-    Args:
-        width: d.
-        hidden: width of the middle.
-        dropout: on the middle.
-    """
+    """W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
 
     def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
         super().__init__()

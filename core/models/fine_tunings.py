@@ -11,31 +11,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-PRESET = "pretrained"
-"""What each of them is set on."""
+PRESET = "pretrained"  # What each of them is set on
 
 
 class Told(NamedTuple):
     """A setting of a paper."""
 
     value: Any
-    where: str
-    """The section that says so; or that none does, and why this was chosen."""
+    where: str  # The section that says so; or that none does, and why this was chosen
 
 
 @dataclass(frozen=True)
 class FineTuning:
     """One backbone as one paper trains it."""
 
-    paper: str
-    """Its key in `core.models.presets.PAPERS`."""
-    backbone: str
-    """OWNER/NAME on the hub."""
-    source: str
-    """Where the paper names it."""
+    paper: str  # Its key in `core.models.presets.PAPERS`
+    backbone: str  # OWNER/NAME on the hub
+    source: str  # Where the paper names it
     settings: Mapping[str, Told] = field(default_factory=dict)
-    note: str = ""
-    """What else one should know; empty: nothing."""
+    note: str = ""  # What else one should know; empty: nothing
 
 
 NOT_SAID = "not stated"

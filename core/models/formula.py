@@ -26,20 +26,16 @@ class Formula(NamedTuple):
     seen: str = "j"
     combined: str = "A"
     norm: str = ""
-    words: str = "One map weighs the values."
-    """What is said of how the maps combine."""
+    words: str = "One map weighs the values."  # What is said of how the maps combine
 
 
 @dataclass(frozen=True)
 class Term:
     """Something that an attention has besides queries, keys and values."""
 
-    name: str
-    """Short, as it stands in a table: `gate`."""
-    detail: str
-    """What it does, in a few words."""
+    name: str  # Short, as it stands in a table: `gate`
+    detail: str  # What it does, in a few words
     parameters: int = 0
     write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)
     """What it does to the equation."""
-    lines: tuple[Line, ...] = ()
-    """What defines the letters that it brings there."""
+    lines: tuple[Line, ...] = ()  # What defines the letters that it brings there

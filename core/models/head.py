@@ -19,10 +19,8 @@ from core.models.trace import HeadTrace
 class HeadOutput(NamedTuple):
     """What a head says of a batch."""
 
-    logits: Tensor
-    """(B, C); over tokens (B, L, C)."""
-    pooled: Tensor
-    """(B, d'): what the classifier read; over tokens the mean of it."""
+    logits: Tensor  # (B, C); over tokens (B, L, C)
+    pooled: Tensor  # (B, d'): what the classifier read; over tokens the mean of it
     trace: HeadTrace | None
 
 
@@ -31,10 +29,9 @@ class Head(nn.Linear):
 
     H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
-    Over tokens nothing is pooled: P is R, and every token has logits of its own, padding too, which mean nothing.
-
     Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
-    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros.
+    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros. With `each_token`
+    nothing is pooled: every token has logits of its own, padding too, which mean nothing.
 
     Args:
         width: d, of the token vectors.
@@ -58,11 +55,11 @@ class Head(nn.Linear):
         *,
         width: int,
         classes: int,
-        kernels: tuple[int, ...],
-        channels: int,
-        attention_heads: int,
-        dense: int,
-        one_logit: bool,
+        kernels: tuple[int, ...] = (),
+        channels: int = 0,
+        attention_heads: int = 0,
+        dense: int = 0,
+        one_logit: bool = False,
         pooling: Literal["mean", "cls"],
         dropout: float = 0.0,
         each_token: bool = False,
@@ -108,15 +105,10 @@ class Head(nn.Linear):
 
 
 class Convolution(nn.Conv1d):
-    """Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b: one window of k tokens at each token.
+    """Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b: one window of k tokens at each token, from d numbers to c channels.
 
     The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
     looks one token further to the right. Padded positions count as such zeros.
-
-    Args:
-        width: d.
-        channels: c.
-        kernel: k.
     """
 
     def __init__(self, *, width: int, channels: int, kernel: int) -> None:
@@ -133,13 +125,7 @@ class Branch(nn.Module):
     """Convolution, batch norm and ReLU: one width of the inception.
 
     The paper takes the statistics of the batch norm over all positions. Here they are those of the real tokens, so that
-    padding changes nothing in training either. A batch of a single token has no variance and is normalised by the
-    running statistics.
-
-    Args:
-        width: d.
-        channels: c.
-        kernel: k.
+    padding changes nothing in training either. A batch of a single token is normalised by the running statistics.
     """
 
     def __init__(self, *, width: int, channels: int, kernel: int) -> None:
@@ -160,12 +146,7 @@ class Branch(nn.Module):
 
 
 class HeadAttention(nn.Module):
-    """Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h, times W_O, over real tokens; d_A = width / heads.
-
-    Args:
-        width: of input and output.
-        heads: h.
-    """
+    """Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h, times W_O, over real tokens; d_A = width / heads."""
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()

@@ -10,14 +10,10 @@ Constraint = Literal["01", "pm1", "pos", "free"]
 class LambdaRange(NamedTuple):
     """A range of lambda: how it is written, what keeps lambda in it, where lambda may start."""
 
-    interval: str
-    """In LaTeX."""
-    function: str
-    """In LaTeX; `core.models.mixing` computes it."""
-    start: tuple[float, float]
-    """At a closed end of its range lambda could not move: its two ends would be one."""
-    slider: tuple[float, float]
-    """As far as lambda is moved by hand."""
+    interval: str  # In LaTeX
+    function: str  # In LaTeX; `core.models.mixing` computes it
+    start: tuple[float, float]  # At a closed end of its range lambda could not move
+    slider: tuple[float, float]  # As far as lambda is moved by hand
 
     @property
     def plain(self) -> str:
@@ -36,5 +32,4 @@ LAMBDA_RANGES: dict[Constraint, LambdaRange] = {
     "pos": LambdaRange(r"[0,\infty)", r"\operatorname{ReLU}", (0.0, 10.0), (0.0, 1.5)),
     "free": LambdaRange(r"(-\infty,\infty)", r"\operatorname{id}", (-10.0, 10.0), (-1.5, 1.5)),
 }
-DIFFERENTIAL_START = (0.0, 0.99)
-"""Where the differential rule may start: its heads are scaled by 1 - start."""
+DIFFERENTIAL_START = (0.0, 0.99)  # Where the differential rule may start: its heads are scaled by 1 - start

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.models.coefficients import ADDITIVE, DIFFERENTIAL, OF_TOKEN
-from core.models.config import Constraint
+from core.models.lambda_range import Constraint
 from core.models.record import SILENT, Record
 
 LAMBDA_STD = 0.02

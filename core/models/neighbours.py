@@ -13,21 +13,14 @@ from core.settings import declared
 class Difference(NamedTuple):
     """One setting in which two models differ."""
 
-    setting: str
-    """Dotted, as in `--set`."""
-    words: str
-    """What it is."""
+    setting: str  # Dotted, as in `--set`
+    words: str  # What it is
     first: str
     second: str
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """All settings in which two runs differ, those of the model first, otherwise in order of declaration.
-
-    Args:
-        first: every dotted setting with its value.
-        second: the same of another.
-    """
+    """Return the settings (dotted) in which two runs differ, those of the model first, then as they are declared."""
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
     return tuple(
@@ -36,12 +29,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Di
 
 
 def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """The preset that differs in the fewest settings of the model, then of all; of equals the one declared first.
-
-    Args:
-        name: the preset that is asked about.
-        settings: of each preset, every dotted setting with its value, in order of declaration.
-    """
+    """Return the preset that differs from `name` in the fewest settings of the model, then of all, then the first."""
     own = settings[name]
 
     def distance(other: str) -> tuple[int, int]:

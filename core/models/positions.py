@@ -1,16 +1,18 @@
-"""What is added to the embeddings so that the order of tokens counts."""
+"""What is added to the rows of the words: positions, character n-grams, and which text of a pair they stand in."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.exceptions import InputError
 from core.models.record import SILENT, Record
 
-TAGS = 12
-"""Universal parts of speech; ids 1 to 12, 0 where unknown or padded."""
+TAGS = 12  # Universal parts of speech; ids 1 to 12, 0 where unknown or padded
 CLASS_TAG = TAGS + 1
 TAG_STD = 0.02
 
@@ -50,10 +52,7 @@ class Sinusoidal(nn.Module):
 class PolarityAware(nn.Module):
     """p = alpha · sinusoid + beta · recency + gamma · part of speech, the factors learned from 1 (SentiFormer, eq. 3).
 
-    Args:
-        width: d, even.
-        recency: with the second term.
-        tags: with the third; its table has a row for each tag, the class token, and one (zero) for unknown tags.
+    The table of tags has a row for each tag, the class token, and one (zero) for unknown tags; d is even.
     """
 
     def __init__(self, *, width: int, recency: bool, tags: bool) -> None:
@@ -90,3 +89,67 @@ class PolarityAware(nn.Module):
         """The learned factors by name, each (1,)."""
         named = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         return {name: factor for name, factor in named.items() if factor is not None}
+
+
+class CharacterNGrams(nn.Module):
+    """The mean of the rows of a word's n-grams, which share the rows by their hash."""
+
+    def __init__(self, *, buckets: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(buckets, width)
+
+    def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+        """(B, L, K) buckets counted from 1, 0: none → (B, L, d); a token without n-grams has zeros.
+
+        Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
+
+        Raises:
+            InputError: the texts come without n-grams.
+        """
+        if grams is None:
+            raise InputError("this model reads character n-grams of words, and these texts come without them")
+        count = (grams > 0).sum(-1, keepdim=True)
+        grams = silenced(grams, off)
+        there = grams > 0
+        ends = there.sum(-1).flatten().cumsum(0)
+        starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+        # Without the padding in it: half of the time of a bag that skips it.
+        total = F.embedding_bag(grams[there] - 1, self.table.weight, starts, mode="sum")
+        return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
+
+
+def silenced(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
+    """(B, L, K): 0 in place of each (token, n-gram), of all texts or of each."""
+    if not any(off):
+        return grams
+    grams = grams.clone()
+    for row, named in enumerate(off):
+        for token, gram in named:
+            grams[slice(None) if len(off) == 1 else row, token, gram] = 0
+    return grams
+
+
+MARK = 2
+"""The id of the mark between two texts in every tokenizer of ours; it is the last token of the first text."""
+
+
+def segments(ids: Tensor, mark: int = MARK) -> Tensor:
+    """(B, L) int64: 0 up to the first mark, 1 behind it; all 0 in a single text."""
+    marks = (ids == mark).long()
+    return (marks.cumsum(1) - marks).clamp(max=1)
+
+
+class Segments(nn.Module):
+    """Two rows of the width of a token, one for each text of a pair; `std` is that of words at the start."""
+
+    def __init__(self, *, width: int, std: float) -> None:
+        super().__init__()
+        self.table = nn.Embedding(2, width)
+        nn.init.normal_(self.table.weight, std=std)
+
+    def forward(self, ids: Tensor, off: Collection[bool] = ()) -> Tensor:
+        """(B, L, d) of ids (B, L); `off` tells, once or for each text, where it adds nothing."""
+        found: Tensor = self.table(segments(ids))
+        if any(off):
+            found = found * torch.tensor([not each for each in off], device=ids.device)[:, None, None]
+        return found

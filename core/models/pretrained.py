@@ -22,8 +22,8 @@ from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.mixing import Single
+from core.models.positions import segments
 from core.models.record import SILENT, Record
-from core.models.segments import segments
 from core.models.terms import NEUTRAL, Reading, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
 
@@ -36,32 +36,21 @@ class Specials(NamedTuple):
 
     padding: int
     unknown: int
-    first: int
-    """Stands before every text: [CLS] or <s>."""
-    last: int
-    """Stands behind it: [SEP] or </s>."""
+    first: int  # Stands before every text: [CLS] or <s>
+    last: int  # Stands behind it: [SEP] or </s>
 
 
 class Body(NamedTuple):
     """A pretrained encoder, taken apart."""
 
-    entering: nn.Module
-    """(inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`."""
-    project: nn.Module
-    """(B, L, e) → (B, L, d)."""
-    blocks: Sequence[nn.Module]
-    """(B, L, d), mask → (B, L, d), each with its attention asked of `attend`."""
+    entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
+    project: nn.Module  # (B, L, e) → (B, L, d)
+    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d), each with its attention asked of `attend`
     specials: Specials
 
 
 class Injected(Heads):
-    """Attention over the queries, keys and values of a backbone's block: one component, with terms of ours.
-
-    Args:
-        heads: H.
-        terms: what is added to its scores; only the lexical term.
-        index: 0-based layer.
-    """
+    """Attention over the queries, keys and values of a backbone's block: one component, with a lexical term of ours."""
 
     def __init__(self, *, heads: int, terms: Terms, index: int) -> None:
         super().__init__()
@@ -119,12 +108,7 @@ def attend(
 
 
 class BackboneLayer(nn.Module):
-    """One block of a backbone.
-
-    Args:
-        block: of the backbone.
-        attention: what its attention is asked of.
-    """
+    """One block of a backbone, and what its attention is asked of."""
 
     def __init__(self, *, block: nn.Module, attention: Injected) -> None:
         super().__init__()
@@ -142,15 +126,9 @@ class BackboneLayer(nn.Module):
 
 
 class PretrainedClassifier(EncoderClassifier):
-    """A backbone that reads [CLS] text [SEP], with a head of ours.
+    """A backbone that reads [CLS] text [SEP], with a head of ours; its dropout becomes ours.
 
-    Args:
-        body: the backbone; its dropout becomes ours.
-        attentions: one for each block.
-        head: pools and classifies.
-        width: d.
-        provides: what this model can show.
-        pairs: texts are pairs: [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
+    With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
     """
 
     def __init__(

@@ -11,34 +11,27 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-Parts = tuple[tuple[Tensor | float, ...], ...]
-"""A sum of products, each of which broadcasts to the whole."""
+Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
 
 
 class Recorded(NamedTuple):
     """One value."""
 
-    value: Tensor
-    """With a row for each text."""
-    formula: str = ""
-    """How it is made, in LaTeX."""
-    parts: Parts = ()
-    """What it is the sum of, before `after`."""
-    after: str = ""
-    """The function of that sum: `sigmoid`; empty: none."""
+    value: Tensor  # With a row for each text
+    formula: str = ""  # How it is made, in LaTeX
+    parts: Parts = ()  # What it is the sum of, before `after`
+    after: str = ""  # The function of that sum: `sigmoid`; empty: none
 
 
 @dataclass(eq=False)
 class Record:
     """The values of one call, by the letter under which they are shown, in the order in which they were made."""
 
-    layer: int = 0
-    """The layer, from 0, whose inside is kept; of the others nothing is."""
+    layer: int = 0  # The layer, from 0, whose inside is kept; of the others nothing is
     values: dict[str, Recorded] = field(default_factory=dict)
     inside: dict[str, Record] = field(default_factory=dict)
     """Those of `embedding`, `layer` and `head`, and in a layer of what is `added` to the scores."""
-    keeps: bool = True
-    """Whether anything is kept."""
+    keeps: bool = True  # Whether anything is kept
 
     def __bool__(self) -> bool:
         return self.keeps

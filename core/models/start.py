@@ -17,14 +17,10 @@ WORDS = "embedding.weight"
 class Copied:
     """What a model took over from another."""
 
-    numbers: int
-    """How many of its numbers were copied."""
-    of: int
-    """How many it has."""
-    fresh: tuple[str, ...]
-    """Its tensors that kept their draw."""
-    partly: tuple[str, ...]
-    """Its tensors of which some rows were copied: further components, and words that are new."""
+    numbers: int  # How many of its numbers were copied
+    of: int  # How many it has
+    fresh: tuple[str, ...]  # Its tensors that kept their draw
+    partly: tuple[str, ...]  # Of which some rows were copied: further components, and words that are new
 
 
 def start_from(
@@ -34,12 +30,8 @@ def start_from(
 
     Of queries and keys, which stack one block for each component, the components that both have are copied: the one map
     of plain attention becomes the base map. Layers beyond those of the source and parts that it lacks keep their draw.
-
-    Args:
-        model: changed in place.
-        source: whose words come first among those of `model`, with the same ids.
-        origins: of each further word the source's ids that it is made of; its row becomes their mean. Empty: its draw.
-        same_classes: whether both answer the same question; else the head keeps its draw.
+    The words of `source` come first among those of `model`; each further one becomes the mean of its `origins`, ids of
+    the source, or keeps its draw where there are none. So does the head, unless both answer the same question.
 
     Raises:
         ValueError: `model` has other words than those of the source and `origins`.

@@ -15,23 +15,15 @@ from torch import Tensor
 
 from core.exceptions import ConfigError
 
-ABSENT = -1
-"""In place of a global position that a short row has no token for."""
+ABSENT = -1  # In place of a global position that a short row has no token for
 
 
 def global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
-    """The global tokens of each row: the first, the last and `random` others, drawn from (seed, layer, length) alone.
+    """Return the global tokens of each row, (B, 2 + random) int64: the first, the last and `random` others.
 
-    So they are the same in every batch and epoch, on every device, and however far the row is padded.
-
-    Args:
-        lengths: (B,) tokens of each row, those included whose gate is closed: take them before gates join the mask.
-        layer: 0-based.
-        random: how many besides first and last.
-        seed: `model.attention.support_seed`.
-
-    Returns:
-        (B, 2 + random) int64, distinct within a row; `ABSENT` where a row is too short to have so many.
+    These are drawn from (seed, layer, length) alone, so they are the same in every batch and epoch, on every device,
+    and however far the row is padded; distinct, and `ABSENT` where a row is too short to have so many. `lengths` (B,)
+    include tokens whose gate is closed: take them before gates join the mask.
     """
     rows = [_positions(int(length), layer, random, seed) for length in lengths.tolist()]
     return torch.tensor(rows, dtype=torch.int64, device=lengths.device).view(len(rows), 2 + random)
@@ -40,10 +32,7 @@ def global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> 
 def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
     """(B, L, L) bool: query i (second axis) may see key j, that is j is kept and near i, or one of the two is global.
 
-    Args:
-        keep: (B, L) bool.
-        positions: (B, G) int64 from `global_positions`.
-        window: keys that a query sees besides its own, half of them on each side.
+    `positions` (B, G) come from `global_positions`; half of the window's keys lie on each side.
 
     Raises:
         ConfigError: an odd or empty window.
@@ -55,11 +44,7 @@ def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
 
 
 def half_window(window: int) -> int:
-    """Keys on each side.
-
-    Raises:
-        ConfigError: an odd or empty window.
-    """
+    """Return the keys on each side; ConfigError for an odd or empty window."""
     if window < 2 or window % 2:
         even = max(2, window + window % 2)
         raise ConfigError(f"window={window}: half of the window lies on each side, so it is even; use {even}")

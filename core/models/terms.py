@@ -22,8 +22,7 @@ from core.models.record import SILENT, Record
 from core.models.support import Support
 from core.models.trace import LayerTrace
 
-NEUTRAL = 1 / 3
-"""Each entry of the polarity of a token that no lexicon knows."""
+NEUTRAL = 1 / 3  # Each entry of the polarity of a token that no lexicon knows
 GATE_STD, GATE_OPEN = 0.02, 2.0
 """SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
 LEXICON_GATE = 1.0
@@ -51,11 +50,7 @@ def valence(polarity: Tensor) -> Tensor:
 
 
 def rotate(x: Tensor) -> Tensor:
-    """Rotary positions (RoPE): the pair (2j, 2j+1) at place i is turned by i / 10000^(2j/e) (7ess-Xin, phase 2).
-
-    Args:
-        x: (..., L, e) with an even e.
-    """
+    """Rotate x (..., L, e), e even: the pair (2j, 2j+1) at place i by i / 10000^(2j/e) (RoPE; 7ess-Xin, phase 2)."""
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
@@ -67,9 +62,7 @@ def rotate(x: Tensor) -> Tensor:
 class KeyGate(nn.Module):
     """g_j = sigmoid(x_j · w + b): how much a token may be looked at, by all heads and components (SentiFormer, eq. 4).
 
-    Args:
-        width: d.
-        lexicon: add strength · |positive - negative| of the token, the strength learned.
+    With a lexicon strength · |positive - negative| of the token is added to the logit, the strength learned.
     """
 
     def __init__(self, *, width: int, lexicon: bool) -> None:
@@ -96,15 +89,9 @@ class KeyGate(nn.Module):
 class LexicalTerm(nn.Module):
     """sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
 
-    Sentiment Lexical Attention, section 3, and its baseline (Xia et al. 2021). Of K lexicons it is the sum of their
-    sigmas, each with its strength where it reaches (the paper's outlook).
-
-    Args:
-        kind: add, or hadamard (Xia et al. 2021).
-        reach: (K, N, H) bool: the components and heads that each lexicon reaches.
-        strength: factor on each sigma.
-        learn: make the factors parameters, one of each lexicon.
-        scale: further constant factor (1 / sqrt(head width) where sigma is scaled).
+    Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
+    of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
+    is (K, N, H) bool; `scale` is a further constant, 1 / sqrt(head width) where sigma is scaled.
     """
 
     reach: Tensor
@@ -185,16 +172,11 @@ def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
 class Terms:
     """What a score is made of besides queries and keys."""
 
-    rotary: bool = False
-    """Turn queries and keys by their position."""
-    qk_norm: bool = False
-    """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
-    gate: KeyGate | None = None
-    """Weighs the keys."""
-    lexical: LexicalTerm | None = None
-    """Brings a lexicon's polarities in."""
-    support: Support | None = None
-    """Who sees whom; None: everybody everybody."""
+    rotary: bool = False  # Turn queries and keys by their position
+    qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
+    gate: KeyGate | None = None  # Weighs the keys
+    lexical: LexicalTerm | None = None  # Brings a lexicon's polarities in
+    support: Support | None = None  # Who sees whom; None: everybody everybody
     said: tuple[Term, ...] = ()
     """Words and formulas of all that, and of how maps combine, from the configuration; those of a module have its name
     above."""
@@ -215,14 +197,9 @@ class Terms:
     def columns(
         self, reading: Reading, log_gate: Tensor | None, change: Lexicon | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """What is added to the scores, by its name above: columns of the queries and of the keys.
+        """Return what is added to the scores, by its name above: columns of the queries and of the keys.
 
-        Each is broadcast to (B, N, H, L, .).
-
-        Args:
-            reading: what attention reads besides the vectors.
-            log_gate: (B, L), of the gate.
-            change: of the lexical term, from interventions.
+        Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
         """
         found = {}
         if log_gate is not None:

@@ -16,8 +16,7 @@ from torch import Tensor
 class Batch(NamedTuple):
     """B texts as token ids, padded on the right to the longest, with what is known of each token."""
 
-    ids: Tensor
-    """(B, L) int64, 0 where padded."""
+    ids: Tensor  # (B, L) int64, 0 where padded
     keep: Tensor
     """(B, L) bool, True at real tokens. A row may be all False (an empty text)."""
     tags: Tensor | None = None
@@ -54,29 +53,19 @@ class LayerTrace:
     maps: Tensor | None
     """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
     with a window reads more than `attention.DENSE_TRACE` tokens."""
-    coefficients: Tensor
-    """(B, N, H, L, 1): c of the combined map, interventions included; c_0 = 1 unless changed."""
-    hidden: Tensor
-    """(B, L, d): the layer's output."""
-    head_outputs: Tensor
-    """(B, H, L, d/H): combined map times values, after the head norm and head switches, before W_O."""
-    gates: Tensor | None = None
-    """(B, L): key gates, interventions included, where the model has them; 1 at a class token."""
+    coefficients: Tensor  # (B, N, H, L, 1): c of the combined map, interventions included; c_0 = 1 unless changed
+    hidden: Tensor  # (B, L, d): the layer's output
+    head_outputs: Tensor  # (B, H, L, d/H): combined map times values, after head norm and switches, before W_O
+    gates: Tensor | None = None  # (B, L): key gates, interventions included, where there are any; 1 at a class token
     terms: dict[str, Tensor] = field(default_factory=dict)
     """What a lexicon does to the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied.
     Empty where there are no maps."""
-    temperature: Tensor | None = None
-    """(1,): factor of the cosines, where queries and keys are normalised."""
-    support: Tensor | None = None
-    """(B, L, L) bool: who may see whom, where not everybody may see everybody."""
+    temperature: Tensor | None = None  # (1,): factor of the cosines, where queries and keys are normalised
+    support: Tensor | None = None  # (B, L, L) bool: who may see whom, where not everybody may see everybody
 
     @property
     def combined(self) -> Tensor:
-        """(B, H, L, L): sum over components of coefficient times map.
-
-        Raises:
-            RuntimeError: the text is too long for maps.
-        """
+        """(B, H, L, L): sum over components of coefficient times map; RuntimeError: the text is too long for maps."""
         if self.maps is None:
             raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)
@@ -86,8 +75,7 @@ class LayerTrace:
 class HeadTrace:
     """The inside of a head with convolutions or attention of its own."""
 
-    branches: dict[int, Tensor]
-    """By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded."""
+    branches: dict[int, Tensor]  # By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded
     maps: Tensor | None
     """(B, h, L, L): the head's own attention."""
 
@@ -97,8 +85,7 @@ class Trace:
     """Everything a page or an analysis reads of one traced call."""
 
     layers: tuple[LayerTrace, ...]
-    embedded: Tensor
-    """(B, L, d): what enters the first layer."""
+    embedded: Tensor  # (B, L, d): what enters the first layer
     keep: Tensor
     """(B, L) bool; L counts the class token where the model has one (first position)."""
     positions: dict[str, Tensor] = field(default_factory=dict)
@@ -118,13 +105,10 @@ class Trace:
 class Output(NamedTuple):
     """One return type for training, evaluation and explanation."""
 
-    logits: Tensor
-    """(B, C); of a model that tags each token (B, L, C), without meaning where padded."""
-    pooled: Tensor
-    """(B, d'): the last vector before the logits; of a model that tags each token the mean of them."""
+    logits: Tensor  # (B, C); of a model that tags each token (B, L, C), without meaning where padded
+    pooled: Tensor  # (B, d'): the last vector before the logits; of a model that tags each token the mean of them
     trace: Trace | None = None
-    similarity: Tensor | None = None
-    """(): mean cosine between the rows of two component maps, over layers, heads and tokens; 1 if all are equal."""
+    similarity: Tensor | None = None  # (): mean cosine of the rows of two component maps, over layers, heads and tokens
 
 
 @dataclass(frozen=True)
@@ -134,40 +118,27 @@ class Intervention:
     Layers, heads and components are counted from 0. Component 0 is the base component.
     """
 
-    lambdas: tuple[tuple[int, int, float], ...] = ()
-    """(layer, component, value): use this lambda, on all heads and tokens, in place of the learned one."""
-    lambda_scale: float = 1.0
-    """Factor on every lambda as learned; one that is replaced stays as it is replaced."""
-    heads_off: frozenset[tuple[int, int]] = frozenset()
-    """(layer, head): this head's output is 0 (after the head norm)."""
-    components_off: frozenset[tuple[int, int]] = frozenset()
-    """(layer, component): this component's coefficient is 0."""
-    maps_off: frozenset[tuple[int, int, int]] = frozenset()
-    """(layer, head, component): this component's coefficient is 0 in this head."""
+    lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component, value): in place of the learned lambda
+    lambda_scale: float = 1.0  # Factor on every lambda as learned; one that is replaced stays as it is replaced
+    heads_off: frozenset[tuple[int, int]] = frozenset()  # (layer, head): this head's output is 0 (after the head norm)
+    components_off: frozenset[tuple[int, int]] = frozenset()  # (layer, component): this component's coefficient is 0
+    maps_off: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same in this head alone
     heads_mean: frozenset[tuple[int, int]] = frozenset()
     """(layer, head): at every token the mean of what this head says over the tokens that are read, a class token and
     padding that is read as text among them. What is off as well stays off; so with the next two."""
-    components_mean: frozenset[tuple[int, int]] = frozenset()
-    """(layer, component): the same of a component."""
-    maps_mean: frozenset[tuple[int, int, int]] = frozenset()
-    """(layer, head, component): the same of one component in one head."""
-    gates: tuple[tuple[int, int, float], ...] = ()
-    """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
-    pieces_off: frozenset[tuple[int, int]] = frozenset()
-    """(token, n-gram): this character n-gram adds 0 to the vector of the token; the others weigh as before."""
-    segments_off: bool = False
-    """Nothing is added for the text of a pair that a token stands in."""
-    lexical_scale: float = 1.0
-    """Factor on the added lexical term of every layer; 0 switches it off."""
+    components_mean: frozenset[tuple[int, int]] = frozenset()  # (layer, component): the same of a component
+    maps_mean: frozenset[tuple[int, int, int]] = frozenset()  # (layer, head, component): the same of one in one head
+    gates: tuple[tuple[int, int, float], ...] = ()  # (layer, token, value in [0, 1]); 0 hides the token
+    pieces_off: frozenset[tuple[int, int]] = frozenset()  # (token, n-gram): it adds 0; the others weigh as before
+    segments_off: bool = False  # Nothing is added for the text of a pair that a token stands in
+    lexical_scale: float = 1.0  # Factor on the added lexical term of every layer; 0 switches it off
     lexical_off: frozenset[int] = frozenset()
     """Layers whose lexical term is off: nothing is added to the scores, or the content is multiplied by nothing."""
     lexical_mean: frozenset[int] = frozenset()
     """Layers where the content is multiplied, for each query, by the mean of the factor over the keys that are read. An
     added term would have one mean for all keys, which a softmax does not see: it is off."""
-    hidden_from: frozenset[tuple[int, int]] = frozenset()
-    """(layer, token): what this layer gives here is what it gave of a donor, whose trace the call is told as well."""
-    heads_from: frozenset[tuple[int, int]] = frozenset()
-    """(layer, head): what this head says, at every token, is what it said of the donor."""
+    hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): here it gives what it gave of a donor
+    heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
 
     def lexical_factor(self, layer: int) -> float:
         """On the added lexical term of a layer."""

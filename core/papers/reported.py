@@ -11,7 +11,8 @@ from functools import cache
 from importlib.resources import files
 
 from core.config import RunConfig
-from core.models.config import LAMBDA_RANGES, ModelConfig
+from core.models.config import ModelConfig
+from core.models.lambda_range import LAMBDA_RANGES
 from core.models.presets import PAPERS, PRESETS
 
 LAMBDA = "lambda"
@@ -39,14 +40,11 @@ class Counterpart:
 
     dataset: str
     """As the paper names it."""
-    tables: tuple[str, ...]
-    """Of the metrics, then of the lambdas where there are some."""
+    tables: tuple[str, ...]  # Of the metrics, then of the lambdas where there are some
     metrics: dict[str, float]
     """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
-    lambdas: tuple[tuple[float, ...], ...]
-    """Per layer, per added component; empty where none is reported."""
-    note: str
-    """How the paper's split or data differ from the run's; empty if they do not."""
+    lambdas: tuple[tuple[float, ...], ...]  # Per layer, per added component; empty where none is reported
+    note: str  # How the paper's split or data differ from the run's; empty if they do not
 
 
 @cache
@@ -56,27 +54,18 @@ def _rows() -> tuple[Reported, ...]:
 
 
 def _row(row: dict[str, str]) -> Reported:
-    return Reported(
-        paper=row["paper"],
-        table=row["table"],
-        dataset=row["dataset"],
-        model=row["model"],
-        variant=row["variant"],
-        metric=row["metric"],
-        value=float(row["value"]),
-        unit=row["unit"],
-        layer=int(row["layer"]) if row["layer"] else None,
-        component=int(row["component"]) if row["component"] else None,
-    )
+    layer, component = (int(row[name]) if row[name] else None for name in ("layer", "component"))
+    words = {name: row[name] for name in ("paper", "table", "dataset", "model", "variant", "metric", "unit")}
+    return Reported(**words, value=float(row["value"]), layer=layer, component=component)
 
 
 def reported(
     *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
 ) -> tuple[Reported, ...]:
-    """The numbers that fit, in the order of the papers' tables.
+    """Return the numbers that fit, in the order of the papers' tables; an empty argument fits any.
 
     Args:
-        paper: A key of `PAPERS`, e.g. `ndt`; empty here and below: any.
+        paper: A key of `PAPERS`, e.g. `ndt`.
         dataset: As the paper names it, e.g. `SST-2`.
         metric: accuracy, f1, auc, lambda, params …
         model: As the paper names it, e.g. `NDT`.
@@ -109,12 +98,11 @@ def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
     model, variant = _MODELS[preset]
     dataset = _DATA[config.data.name]
     rows = [row for row in reported(paper="ndt", dataset=dataset, model=model) if row.variant == variant]
-    scale = {"%": 0.01}
     return Counterpart(
         dataset=dataset,
         tables=tuple(dict.fromkeys(row.table for row in rows if row.metric in (*_METRICS, LAMBDA))),
         metrics={
-            _METRICS[row.metric]: round(row.value * scale.get(row.unit, 1.0), 6)
+            _METRICS[row.metric]: round(row.value * (0.01 if row.unit == "%" else 1.0), 6)
             for row in rows
             if row.metric in _METRICS
         },
@@ -126,21 +114,16 @@ def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
 def no_counterpart(preset: str, config: RunConfig) -> str:
     """Say why no reported numbers stand for this run; empty where some do."""
     if preset not in _MODELS:
-        return _unmatched(preset)
+        paper = PRESETS[preset].paper if preset in PRESETS else ""
+        numbers = reported(paper=paper) if paper else ()
+        if not numbers or paper == "ndt":  # whose models are all in `_MODELS`
+            return f"No paper reports results of {preset}."
+        return f"The {PAPERS[paper]} paper reports {len(numbers)} numbers; they are not matched with runs."
     if config.data.name not in _DATA:
         return f"The NDT paper reports {', '.join(_DATA.values())}, not {config.data.name.rsplit('/', 1)[-1]}."
     if _as_far_as_stated(config.model) != _as_far_as_stated(PRESETS[preset].model):
         return f"The model's settings differ from the preset {preset}, so the paper's numbers are not about it."
     return ""
-
-
-def _unmatched(preset: str) -> str:
-    """Say what the paper of a preset reports, where its numbers are not matched with runs."""
-    paper = PRESETS[preset].paper if preset in PRESETS else ""
-    numbers = reported(paper=paper) if paper else ()
-    if not numbers or paper == "ndt":  # whose models are all in `_MODELS`
-        return f"No paper reports results of {preset}."
-    return f"The {PAPERS[paper]} paper reports {len(numbers)} numbers; they are not matched with runs."
 
 
 def _as_far_as_stated(model: ModelConfig) -> ModelConfig:

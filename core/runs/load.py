@@ -23,7 +23,7 @@ from core.interpret.edits import UNCHANGED as NO_EDITS
 from core.interpret.edits import Edits
 from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
-from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
+from core.interpret.lambdas import LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
 from core.interpret.patch import Patches, patch
 from core.interpret.reader import UNCHANGED, Reader
@@ -35,10 +35,9 @@ from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
 from core.models.describe import parameters
-from core.models.dropout import dropping
+from core.models.dropout import dropping, shuffled
 from core.models.encoder import EncoderClassifier
 from core.models.provides import HEAD, spaces
-from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
 from core.runs.borrowed import Borrowed, unchanged
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
@@ -204,7 +203,7 @@ class LoadedRun:
         known = () if any(value is None for layer in starts for value in layer) else starts
         attention = self.record.config.model.attention
         return lambda_curves(
-            self.reader(), text, attention, target, starts=known, change=change or UNTOUCHED, unmixed=unmixed
+            self.reader(), text, attention, target, starts=known, change=change or UNCHANGED, unmixed=unmixed
         )
 
     def steps(

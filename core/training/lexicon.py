@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from core.models.lexicon import LexiconClassifier
+from core.models.baselines import LexiconClassifier
 from core.models.trace import Batch
 from core.text.token_table import in_order, token_table
 from core.text.tokenizer import Tokenizer

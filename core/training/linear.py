@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array, hstack, vstack
 
+from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
 from core.models.config import Family
-from core.models.linear import BagOfNgrams, BagOfPairs
-from core.models.plain import Plain
 from core.text.config import TextConfig
 from core.text.ids import FIRST
 from core.text.ngrams import NGramTokenizer

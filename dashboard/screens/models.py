@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core import systems
-from core.models.describe import parts
-from core.models.equation import equation
+from core.models.describe import equation, parts
 from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
 from core.numbers import NARROW

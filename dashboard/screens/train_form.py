@@ -14,8 +14,7 @@ from core.data.kept_examples import NAME
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import planned
 from core.models.config import ModelConfig
-from core.models.describe import parts
-from core.models.equation import equation
+from core.models.describe import equation, parts
 from core.models.presets import PRESETS
 from core.recipes import Applied
 from core.runs import jobs

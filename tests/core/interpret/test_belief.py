@@ -15,10 +15,10 @@ from core.exceptions import InputError
 from core.interpret.belief import Labelled, measure, of_sentence
 from core.interpret.explain import methods
 from core.interpret.reading import Reading
-from core.interpret.trials import RANDOM, Case, Steps, Trials
+from core.interpret.trials import Case, Steps, Trials
 from core.models.build import build
+from core.models.dropout import shuffled
 from core.models.presets import PRESETS
-from core.models.shuffled import shuffled
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 
@@ -56,17 +56,6 @@ def test_curves_and_areas_of_a_sum_are_those_by_hand(three, method):
     assert found.tests["control"].value == pytest.approx(1), "here the control is the model itself"
 
 
-@pytest.mark.parametrize("method", EXACT)
-def test_exact_pushes_are_never_slower_than_a_random_order(three, method):
-    own = Trials(three, [Case.of(" ".join(WORDS[:3]), 1)], Steps(lambda what, share: None, 1))
-    along = own.ordered(method, own.pushes(method, own.cases, ""))
-    areas = [along.areas["insertion"][0]] + [
-        own.ordered(method, [np.random.default_rng(seed).normal(size=3)]).areas["insertion"][0] for seed in range(20)
-    ]
-    assert areas[0] == pytest.approx(max(areas)) and len(own._random[0]) == RANDOM
-    assert along.tests["insertion"][0] >= 0.5
-
-
 def test_what_is_read_goes_by_size_where_components_subtract():
     own, _, text = drawn("differential", ("bad", "good"), "single")
     with torch.no_grad():
@@ -76,17 +65,6 @@ def test_what_is_read_goes_by_size_where_components_subtract():
     trials = Trials(own, [case], Steps(lambda what, share: None, 1))
     read, (sizes,) = Reading(own, text, "good").by("attention").pushes, trials.pushes("attention", [case], "")
     assert (read < 0).any() and sizes == pytest.approx(abs(read))
-
-
-@pytest.mark.slow
-def test_shuffled_pushes_are_as_fast_as_random_orders():
-    own = toy(opinions(0))
-    cases = [Case.of(text, 1) for text in sentences(150, 0)]
-    trials = Trials(own, cases, Steps(lambda what, share: None, 10))
-    random = np.random.default_rng(0)
-    found = trials.ordered("gradient", [random.permutation(each) for each in trials.pushes("gradient", cases, "")])
-    assert found.tests["insertion"].mean() == pytest.approx(0.5, abs=0.08)
-    assert found.tests["deletion"].mean() == pytest.approx(0.5, abs=0.08)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 import torch
 from small_models import small
@@ -109,9 +108,3 @@ def test_of_byte_pairs_only_words_that_a_lexicon_lists_are_neighbours():
     pieces = {own.tokenizer.name(token)[1:] for token in range(FIRST, own.tokenizer.size)}
     found = candidates(own, ["good"])["good"]
     assert found and listed & pieces and len(found) == len(set(found)) <= MOST
-
-
-def test_the_same_run_always_says_the_same():
-    words = TEXT.split()
-    assert candidates(reader(), words) == candidates(reader(), words)
-    assert np.all([len(each) <= MOST for each in candidates(reader(), words).values()])

@@ -30,12 +30,6 @@ def test_a_link_counts_layers_and_heads_from_one_and_components_from_zero():
     assert UNCHANGED.encode() == ""
 
 
-@pytest.mark.parametrize("value", [0.0, 0.01, 0.33, 1.0])
-def test_every_place_of_a_slider_comes_back_from_the_link(value):
-    edits = UNCHANGED.with_lambda(0, 2, value)
-    assert PARTS.read(edits.encode()) == (edits, 0)
-
-
 def test_a_mixture_is_taken_out_where_there_is_one():
     edits = dataclasses.replace(SOME, unmixed=True)
     assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
@@ -46,7 +40,7 @@ def test_a_mixture_is_taken_out_where_there_is_one():
 
 
 def test_a_factor_on_all_lambdas_is_one_part_of_the_link():
-    edits = dataclasses.replace(UNCHANGED.with_lambda(0, 1, 0.5), factor=0.25)
+    edits = dataclasses.replace(UNCHANGED.with_value("lambdas", (0, 1), 0.5), factor=0.25)
     assert edits.encode() == "l1c1:0.5,l:0.25" and edits.inside
     assert edits.words() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"
     assert Edits(factor=2.0).words() == "all λ × 2.00"
@@ -54,7 +48,7 @@ def test_a_factor_on_all_lambdas_is_one_part_of_the_link():
     assert PARTS.read("l:2.01,l:-0.1,l:x,l:") == (UNCHANGED, 4)
     assert dataclasses.replace(PARTS, components=1).read("l:0.5") == (UNCHANGED, 1)
     assert PARTS.moved(edits.encode(), {"l": "l:1.5"}) == dataclasses.replace(edits, factor=1.5)
-    assert PARTS.moved(edits.encode(), {"l": None}) == UNCHANGED.with_lambda(0, 1, 0.5)
+    assert PARTS.moved(edits.encode(), {"l": None}) == UNCHANGED.with_value("lambdas", (0, 1), 0.5)
 
 
 def test_a_part_says_its_mean_in_place_of_nothing_and_never_both():
@@ -146,30 +140,11 @@ def test_pieces_are_named_wherever_their_word_stands():
         PARTS.asked("a=<a")
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "l3c1:0.5",
-        "l0c1:0.5",
-        "l1c0:0.5",
-        "l1c3:0.5",
-        "l1c1:1.01",
-        "l1c1:-0.1",
-        "l1c1:nan",
-        "l1c1:inf",
-        "l1c1:1e9",
-        "l1c1:",
-        "h1.0",
-        "h1.3",
-        "h0.1",
-        "c1.3",
-        "c3.0",
-        "h1",
-        "<script>alert(1)</script>",
-        "l٢c1:0.5",
-        "h9999999999999999999.1",
-    ],
-)
+HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
+HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.split())
 def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
     assert PARTS.read(hostile) == (UNCHANGED, 1)
     assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
@@ -201,7 +176,7 @@ def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
     assert edits.encode() == "m1.2.2,g2.3:0.25,s:0.5"
     assert parts.read(edits.encode()) == (edits, 0)
     assert parts.read("s:1") == (UNCHANGED, 0)
-    assert parts.moved("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.with_gate(1, 2, 0)
+    assert parts.moved("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.with_value("gates", (1, 2), 0)
     assert parts.read("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
     assert PARTS.read("g2.3:0.25,s:0.5") == (UNCHANGED, 2)
     said = "A₂ of head 2 of layer 1 off, gate of token 3 in layer 2 = 0.25, lexical term × 0.50"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,19 +17,16 @@ from core.exceptions import InputError
 from core.interpret import reading
 from core.interpret.explain import METHODS, explain, methods
 from core.interpret.trace_summary import received
+from core.models.baselines import BagOfNgrams
 from core.models.build import build
-from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
 from core.models.provides import provides
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
 from core.training.scaling import UNSCALED, Scaling
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
-STARTERS = [f"starter-{name}" for name in ("inceptive-16", "ndt-01-n3", "sentiformer", "tweet-v1-p2")]
+STARTERS = ["sentiformer", "tweet-v1-p2"]  # words and byte pairs
 TEXT = "Not bad at all, but the ending never works"
 
 
@@ -168,7 +164,7 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("text", ["", " \n", "good", "\u200b"])
+@pytest.mark.parametrize("text", ["", "good"])
 def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
     found = explain(encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
@@ -205,8 +201,8 @@ def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("run", STARTERS)
-def test_words_are_spans_of_what_was_typed_in_any_script(run, text, typed):
-    loaded = load_run(RunStore(TRAINED), run)
+def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typed):
+    loaded = starter(run)
     for method in ("deletion", "gradient", "attention"):
         found = loaded.explain(text, method)
         assert [text[word.start : word.end] for word in found.words] == [word.word for word in found.words] == typed
@@ -214,8 +210,8 @@ def test_words_are_spans_of_what_was_typed_in_any_script(run, text, typed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("run", STARTERS)
-def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_word(run):
-    loaded = load_run(RunStore(TRAINED), run)
+def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_word(starter, run):
+    loaded = starter(run)
     found = loaded.explain(TEXT, target="positive")
     place = loaded.record.classes.index("positive")
     p = loaded.predict([TEXT, TEXT.replace("never ", "")]).probabilities[:, place].astype(float)
@@ -225,10 +221,9 @@ def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", STARTERS[1:3])
-def test_eight_threads_at_once_get_what_one_gets(run):
+def test_eight_threads_at_once_get_what_one_gets(starter):
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
-    loaded = load_run(RunStore(TRAINED), run)
+    loaded = starter("ndt-01-n3")
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
     alone = [loaded.explain(*each) for each in asked]
     with ThreadPoolExecutor(8) as pool:

@@ -14,11 +14,11 @@ from small_readers import lent
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret import flip as flipping
-from core.interpret.flip import ALSO, MOST_READINGS, Move, best_first, moved, search
+from core.interpret.flip import MOST_READINGS, Move, best_first, moved, search
 from core.interpret.push import log_odds
 from core.interpret.watched import MOST_AT_ONCE as AT_ONCE
+from core.models.baselines import BagOfNgrams
 from core.models.build import build
-from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
@@ -133,13 +133,6 @@ def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first
         (start, pytest.approx(odd, abs=1e-5)) for start, odd in sorted(expected.items(), key=lambda each: each[1])
     ]
     assert len(flips) > 1
-
-
-def test_so_many_others_are_told():
-    words = [f"word{number}" for number in range(6)]
-    own, _ = bag(0.0, {**dict.fromkeys(words, 1.0), "bad": -5.5})
-    found = last(search(own, " ".join([*words, "bad"])))
-    assert found.verdict == "proven" and len(found.flip.moves) == 1 and len(found.also) == ALSO
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,13 +18,10 @@ from core.interpret.sentence import inspect_text
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.trace import Intervention
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from core.training.scaling import Scaling
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "Not bad at all, but the ending never works"
 CLASSES = ("bad", "good")
 SCALING = Scaling(1.7, (0.2, 0.8))
@@ -62,35 +58,20 @@ MODELS = ["ndt-01-n3", "ndt-pm1-n4", "ndt-free-n2", "differential"]
 @pytest.mark.parametrize("preset", MODELS)
 def test_every_point_is_what_one_intervention_gives(preset):
     own = Own(preset)
-    *curves, every = own.curves().curves
+    found, [said] = own.curves(), own.reader.predict([TEXT]).probabilities.tolist()
+    assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
+    *curves, every = found.curves
     assert [(each.layer, each.component) for each in curves] == [
         (layer, i) for layer in range(2) for i in range(1, own.model.components)
     ]
     for each in curves:
         assert list(each.values) == sorted({*each.values, 0.0, each.learned})
+        assert each.at(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)
         for value, chance, odds in zip(each.values, each.probabilities, each.log_odds, strict=True):
             assert chance == pytest.approx(own.p(lambdas=((each.layer, each.component, value),)), abs=1e-5)
             assert odds == pytest.approx(math.log(chance / (1 - chance)), abs=1e-6)
     for value, chance in zip(every.values, every.probabilities, strict=True):
         assert chance == pytest.approx(own.p(lambda_scale=value), abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("preset", MODELS)
-def test_as_learned_it_is_the_prediction_and_at_zero_the_component_is_off(preset):
-    own = Own(preset)
-    found = own.curves()
-    [said] = own.reader.predict([TEXT]).probabilities.tolist()
-    assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
-    for each in found.curves:
-        odds, chance = each.at(each.learned)
-        assert chance == pytest.approx(said[1], abs=1e-5) and odds == pytest.approx(found.log_odds, abs=1e-4)
-    *curves, every = found.curves
-    for each in curves:
-        off = own.p(components_off=frozenset({(each.layer, each.component)}))
-        assert each.at(0.0)[1] == pytest.approx(off, abs=1e-5)
-    none = frozenset((layer, i) for layer in range(2) for i in range(1, own.model.components))
-    assert every.at(0.0)[1] == pytest.approx(own.p(components_off=none), abs=1e-5)
 
 
 @pytest.mark.slow
@@ -116,13 +97,6 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert first.at(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
-@pytest.mark.slow
-def test_the_range_suits_the_constraint():
-    for preset, ends in (("ndt-01-n3", (0, 1)), ("ndt-pm1-n4", (-1, 1)), ("differential-v2", (0, 1))):
-        first = Own(preset).curves().curves[0]
-        assert (first.values[0], first.values[-1]) == ends
-
-
 def test_what_it_cannot_do_it_says():
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         Own("ndt-01-n3").curves("nice")
@@ -131,8 +105,8 @@ def test_what_it_cannot_do_it_says():
 
 
 @pytest.mark.slow
-def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets():
-    loaded = load_run(RunStore(TRAINED), "starter-differential")
+def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets(starter):
+    loaded = starter("differential")
     alone, view = loaded.lambdas(TEXT), loaded.inspect(TEXT)
     *curves, every = alone.curves
     assert [each.start for each in curves] == pytest.approx([0.206323, 0.319918, 0.496448], abs=1e-6)
@@ -146,7 +120,7 @@ def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_wha
     assert all(same_but_for_rounding(each.result().probabilities, view.probabilities) for each in visits)
 
 
-def test_a_text_without_a_word_is_refused():
-    loaded = load_run(RunStore(TRAINED), "starter-ndt-pm1-n2")
+def test_a_text_without_a_word_is_refused(starter):
+    loaded = starter("ndt-pm1-n2")
     with pytest.raises(InputError, match="no word in this text that the model reads"):
         loaded.lambdas(" ")

@@ -12,7 +12,7 @@ from small_readers import TEXT, reader
 from core.exceptions import InputError
 from core.interpret.explain import explain
 from core.interpret.patch import patch
-from core.models.linear import BagOfNgrams
+from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.text.token_table import one_text
 

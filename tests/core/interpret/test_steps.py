@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,13 +20,10 @@ from core.models.formula import Line, Term
 from core.models.presets import PRESETS
 from core.models.terms import Terms
 from core.models.trace import Batch, Intervention
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text import pair
 from core.text.token_table import one_text
 from core.training.scaling import Scaling
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
 BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
@@ -37,13 +32,10 @@ COMPUTED = [*encoders(), *BASELINES]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", COMPUTED)
-def test_every_preset_follows_its_formulas_and_ends_at_what_it_predicts(preset):
-    found = check(reader(preset))
-    keys = [stage.key for stage in found.stages]
+@pytest.mark.parametrize("preset", BASELINES)
+def test_every_baseline_follows_its_formulas_and_ends_at_what_it_predicts(preset):
+    keys = [stage.key for stage in check(reader(preset)).stages]
     assert keys[0] == "tokens" and keys[-2:] == ["logits", "probabilities"]
-    if PRESETS[preset].model.family == "encoder":
-        assert [key for key in keys if key in AROUND] == AROUND
 
 
 SOURCES = {"tokens": {r"\mathrm{id}"}, "terms": {r"\rho"}, "logits": {"W"}, "weights": {"n", r"\mathrm{idf}"}}
@@ -76,13 +68,14 @@ def same(one, other):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", encoders())
-def test_what_stands_in_the_stages_is_what_the_model_has_there(preset):
+def test_every_encoder_follows_its_formulas_and_shows_what_the_model_has_there(preset):
     own = reader(preset)
     output = traced(own)
     heads, many = own.model.heads, own.model.components
     for layer in (1, 2):
         seen = output.trace.layers[layer - 1]
-        found = steps(own, TEXT, layer=layer, head=heads, component=many - 1)
+        found = check(own, layer=layer, head=heads, component=many - 1)
+        assert [stage.key for stage in found.stages if stage.key in AROUND] == AROUND
         maps = found.stage("softmax").matrices
         for n, matrix in enumerate(maps):
             np.testing.assert_allclose(matrix.values, seen.maps[0, n, -1], **CLOSE)
@@ -225,14 +218,6 @@ def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
         assert stage.reading.count(".") == 1
 
 
-@pytest.mark.parametrize(
-    ("preset", "sign", "words"), [("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")]
-)
-def test_further_maps_are_added_or_taken_away(preset, sign, words):
-    stage = steps(reader(preset), TEXT).stage("combine")
-    assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "words", "letters"),
@@ -254,6 +239,12 @@ def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
     assert "does not reach this map; it reaches head 4" in steps(own, TEXT, head=1).stage("terms").reading
     last = steps(own, TEXT, head=4).stage("terms")
     assert {each.name for each in last.matrices} == {"s", r"\rho", r"\sigma", "s'"}
+
+
+def test_further_maps_are_added_or_taken_away():
+    for preset, sign, words in (("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")):
+        stage = steps(reader(preset), TEXT).stage("combine")
+        assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
 
 
 def test_a_window_hides_what_is_far():
@@ -326,10 +317,6 @@ def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
         assert shown[r"r\,j/L"].filled(0, many - 1) == f"{short(factor)}·1.00 = {short(factor)}"
         assert r" + r\,j/L" in stage.formulas[0] and stage.formulas[-1] == "L = T"
         assert "Later words are favoured by a learned factor." in stage.reading
-        gates = shown["g"].values[:, 0] if "g" in shown else np.ones(many)
-        rest = np.log(np.concatenate([np.ones(many - len(gates)), gates]))  # a class token has none
-        rest = rest + (shown[r"\sigma"].values if r"\sigma" in shown else 0)
-        np.testing.assert_allclose(shown["s'"].values - rest - shown["s"].values, shown[r"r\,j/L"].values, atol=1e-9)
     assert r"r\,j/L" not in {matrix.name for matrix in plain.matrices}
     assert np.abs(found.stages[-1].made - known.stages[-1].made).max() > 1e-4
 
@@ -348,15 +335,6 @@ def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
     monkeypatch.setattr(Terms, "multiplied", lambda terms, q, k, reading, change=None: (2 * q, k))
     with pytest.raises(NotAvailable, match="every part of the scores"):
         steps(own, TEXT)
-
-
-def test_nothing_is_left_behind_in_the_model():
-    own = reader("sentiformer")
-    before = {name: value.clone() for name, value in own.model.state_dict().items()}
-    said = own.predict([TEXT]).probabilities
-    steps(own, TEXT)
-    assert all(torch.equal(value, before[name]) for name, value in own.model.state_dict().items())
-    assert (own.predict([TEXT]).probabilities == said).all()
 
 
 def test_a_filled_formula_has_the_numbers_of_its_cell():
@@ -378,14 +356,16 @@ def test_numbers_are_short():
     ]
 
 
+STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-pm1-n2 sentiformer tweet-v1-p2 vanilla".split()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("run", sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json")))
-def test_every_starter_run_ends_at_what_it_predicts(run):
-    loaded = load_run(RunStore(TRAINED), run)
+@pytest.mark.parametrize("run", STARTERS)
+def test_every_starter_run_ends_at_what_it_predicts(starter, run):
+    loaded = starter(run)
     found = loaded.steps("The plot was not good, but the ending was never dull.")
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
-    for stage in found.stages:
-        assert stage.reading.endswith(".") and not re.search(r"\s\s", stage.reading)
+    assert all(stage.reading.endswith(".") and "  " not in stage.reading for stage in found.stages)
 
 
 EDITED = {
@@ -402,40 +382,34 @@ EDITED = {
     "a factor at its mean": ("lexical-hadamard", Intervention(lexical_mean=frozenset({0, 1}))),
     "pieces": ("vanilla", Intervention(pieces_off=frozenset({(0, 0), (2, 1), (2, 2)}))),
 }
+SAID = {
+    "a head off": [(1, "heads", "As edited, head 1 is off.")],
+    "a head at its mean": [(2, "heads", "As edited, head 1 is at its mean.")],
+    "components": [
+        (1, "combine", "As edited, A₀ is off."),
+        (2, "combine", "at its mean, so that it weighs nothing here"),
+        (2, "mix", "What is at its mean gives every token the same."),
+    ],
+    "gates": [(1, "mask", "whose gate is closed is hidden from all"), (2, "terms", "is 0.25")],
+    "a factor": [(1, "terms", "as edited, it is off")],
+    "a factor at its mean": [(1, "terms", "multiplied by the mean of σ")],
+}
+"""Layer, stage and what its reading says of the edit."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layer", [1, 2])
 @pytest.mark.parametrize("name", EDITED)
-def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name, layer):
+def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name):
     preset, change = EDITED[name]
     own = reader(preset, edited=change, **({"ngram_buckets": 64} if name == "pieces" else {}))
     batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
     with evaluating(own.model):
         output, plain = (own.model(batch, trace=True, intervene=each) for each in (change, None))
-    found = check(own, layer=layer)
     assert not torch.allclose(output.logits, plain.logits, rtol=1e-6)
-    seen = output.trace.layers[layer - 1]
-    np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
-    np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
-    last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
-    np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
-
-
-@pytest.mark.slow
-def test_a_stage_says_what_is_edited_in_it():
-    def reading(name, stage, **place):
-        preset, change = EDITED[name]
-        return steps(reader(preset, edited=change), TEXT, **place).stage(stage).reading
-
-    assert reading("a head off", "heads", layer=1).endswith("As edited, head 1 is off.")
-    assert reading("a head at its mean", "heads", layer=2).endswith("As edited, head 1 is at its mean.")
-    assert reading("components", "combine", layer=1).endswith("As edited, A₀ is off.")
-    assert "at its mean, so that it weighs nothing here" in reading("components", "combine", layer=2)
-    assert "What is at its mean gives every token the same." in reading("components", "mix", layer=2)
-    assert "as edited, it is off" in reading("a factor", "terms", layer=1)
-    assert "multiplied by the mean of σ" in reading("a factor at its mean", "terms", layer=1)
-    assert "whose gate is closed is hidden from all" in reading("gates", "mask", layer=1)
-    assert "is 0.25" in reading("gates", "terms", layer=2)
-    with pytest.raises(InputError, match="head 9"):
-        steps(reader("vanilla", edited=Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
+    for layer, seen in enumerate(output.trace.layers, start=1):
+        found = check(own, layer=layer)
+        np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
+        last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
+        np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
+        assert all(words in found.stage(key).reading for at, key, words in SAID.get(name, ()) if at == layer)

@@ -77,6 +77,7 @@ def test_of_a_pair_each_text_has_its_type(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("folder", ["bert"], indirect=True)
 @pytest.mark.parametrize(
     "change",
     [

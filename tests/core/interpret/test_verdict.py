@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from toys import labelled, opinions, sentences, toy
 
-from core.interpret.belief import Labelled, measure
+from core.interpret.belief import measure
 from core.interpret.trials import Trials
 from core.interpret.verdict import FEW, THRESHOLDS, Number, asked, judge, outcome
-from core.runs.judged import Wanted, judged
-from core.runs.load import load_run
-from core.runs.store import RunStore
 
 SENTENCES = 60
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TWO = ("deletion", "gradient")
 FAITHFUL = ("deletion", "shapley", "gradient", "integrated")
 
@@ -113,16 +107,3 @@ def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_pa
             left = {test: number for test, number in all_.items() if test != name}
             assert judge(method, left).verdict == "illustration"
             assert judge(method, left | {name: None}).outcomes[name] == "not measured"
-
-
-@pytest.mark.slow
-@pytest.mark.study
-@pytest.mark.full
-def test_nothing_that_is_said_of_a_starter_with_random_weights_is_evidence(studies):
-    for seed in range(1, 1 + studies(3)):
-        loaded = load_run(RunStore(TRAINED), "starter-tweet-v1-p2").randomised(seed)
-        rows = judged(loaded.record, Wanted(split="validation", limit=60)).rows
-        said = [Labelled(text, (label,)) for text, label in zip(rows["text"], rows["label"], strict=True)]
-        found = measure(loaded.reader(), loaded.randomised(0).reader(), said, ("deletion", "gradient", "attention"))
-        assert "evidence" not in verdicts(found).values()
-        assert found.methods[0].tests["insertion"].low > THRESHOLDS["insertion"].evidence

@@ -7,12 +7,16 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 
+from core.config import compose
 from core.exceptions import ConfigError
 from core.models.build import build
-from core.models.config import AttentionConfig, ModelConfig
+from core.models.config import ModelConfig
 from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
+from core.models.trace import Batch
+from core.training.loss import UNTAGGED, Loss
 
 # parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
@@ -42,22 +46,6 @@ def test_parameter_counts_equal_the_table(preset, data):
     assert count(build(config, vocabulary=vocabulary, classes=classes)) == TABLE[preset][list(SETS).index(data)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_a_fixed_beta_saves_one_number_per_extra_component_and_layer(n):
-    config = PRESETS[f"ndt-01-n{n}"].model
-    fixed = count(build(config, vocabulary=26_284, classes=2))
-    assert fixed == count(build(learning_beta(config), vocabulary=26_284, classes=2)) - 2 * (n - 1)
-    assert n != 2 or fixed == 3_794_178
-
-
-def test_constraints_do_not_change_the_size():
-    sizes = {
-        count(build(PRESETS[f"ndt-{c}-n3"].model, vocabulary=100, classes=2)) for c in ("01", "pm1", "pos", "free")
-    }
-    assert len(sizes) == 1
-
-
 def test_starting_weights_are_xavier_per_component_zero_biases_small_lambda_scaled_embedding():
     torch.manual_seed(0)
     model = build(PRESETS["ndt-free-n4"].model, vocabulary=2_000, classes=2)
@@ -69,14 +57,6 @@ def test_starting_weights_are_xavier_per_component_zero_biases_small_lambda_scal
     assert all((p == 0).all() for name, p in model.named_parameters() if name.endswith("bias") and "norm" not in name)
     assert attention.mixing.lambda_q.std().item() == pytest.approx(LAMBDA_STD, rel=0.25)
     assert (model.final_norm.weight == 1).all()
-
-
-def test_equal_seeds_give_equal_weights():
-    models = []
-    for _ in range(2):
-        torch.manual_seed(3)
-        models.append(build(PRESETS["differential"].model, vocabulary=50, classes=2).state_dict())
-    assert all(torch.equal(models[0][name], models[1][name]) for name in models[0])
 
 
 def test_names_of_saved_weights_are_frozen_so_that_old_runs_load():
@@ -101,31 +81,43 @@ def test_one_class_is_refused():
         build(ModelConfig(), vocabulary=10, classes=1)
 
 
+SMALL = {"model.width": 16, "model.ff_width": 16, "text.max_length": 8}
+IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
+
+
+def model_of(preset, settings=SMALL):
+    config = compose(preset, {k: v for k, v in settings.items() if k.startswith("model")}).model
+    torch.manual_seed(0)
+    return build(config, vocabulary=20, classes=3, max_length=8, each_token=True).eval()
+
+
+@pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "inceptive-64"])
+def test_every_token_has_logits_and_padding_changes_none(preset):
+    settings = {**SMALL, "model.attention.heads": 2} | (
+        {"model.head.channels": 4, "model.head.attention_heads": 2} if preset == "inceptive-64" else {}
+    )
+    model = model_of(preset, settings)
+    both = model(Batch(IDS, IDS > 0)).logits
+    alone = model(Batch(IDS[1:, :2], IDS[1:, :2] > 0)).logits
+    assert both.shape == (2, 4, 3)
+    torch.testing.assert_close(both[1, :2], alone[0])
+
+
+def test_a_class_token_is_no_word():
+    assert model_of("vanilla", {**SMALL, "model.pooling": "cls"})(Batch(IDS, IDS > 0)).logits.shape == (2, 4, 3)
+
+
+def test_the_loss_is_the_mean_over_first_pieces():
+    logits, tags = torch.randn(2, 4, 3), torch.tensor([[0, UNTAGGED, 2, 1, 0], [1, UNTAGGED, UNTAGGED, UNTAGGED, 2]])
+    learned = torch.stack([logits[0, 0], logits[0, 2], logits[0, 3], logits[1, 0]])
+    wanted = F.cross_entropy(learned, torch.tensor([0, 2, 1, 1]))
+    torch.testing.assert_close(Loss("tokens")(logits, tags), wanted)
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"heads": 3}, "divisible by 3"),
-        ({"components": 2}, "mixing 'single' has one"),
-        ({"mixing": "differential"}, "has two"),
-        ({"learn_beta": True}, "only mixing 'additive'"),
-        ({"lambda_per_head": True}, "no lambda of a layer"),
-        ({"heads": 0}, "1 to 1024"),
-        ({"lambda_start": "0.5"}, "no lambda that it would start; choose lambda_start=paper"),
-        (
-            {"mixing": "differential-v2", "components": 2, "lambda_start": "0.5"},
-            "no lambda that it would start; choose lambda_start=paper",
-        ),
-        ({"mixing": "additive", "components": 2, "lambda_start": "half"}, "paper, or a number such as 0.5"),
-        ({"mixing": "additive", "components": 2, "lambda_start": "nan"}, "paper, or a number such as 0.5"),
-        ({"mixing": "additive", "components": 2, "lambda_start": "1.5"}, "0.01 to 0.99 .* the nearest is 0.99"),
-        (
-            {"mixing": "additive", "constraint": "pos", "components": 2, "lambda_start": "-1"},
-            "0 to 10 .* the nearest is 0",
-        ),
-        ({"mixing": "differential", "components": 2, "lambda_start": "1"}, "0 to 0.99 .* the nearest is 0.99"),
-        ({"mixing": "additive", "components": 17}, "1 to 16"),
-    ],
+    ("preset", "change"), [("bilstm", {}), ("tfidf-logreg", {}), ("vanilla", {"pad_mode": "as_released"})]
 )
-def test_contradicting_choices_are_refused_by_name(change, message):
-    with pytest.raises(ConfigError, match=message):
-        ModelConfig(attention=AttentionConfig(**change))
+def test_what_says_one_thing_of_a_text_is_refused(preset, change):
+    config = dataclasses.replace(compose(preset, {}).model, **change)
+    with pytest.raises(ConfigError, match=r"has a tag|has no tag"):
+        build(config, vocabulary=20, classes=3, max_length=8, each_token=True)

@@ -14,7 +14,7 @@ from core.models.config import AttentionConfig, ModelConfig
 
 
 @pytest.mark.slow
-@seeds(60)
+@seeds(30)
 def test_a_random_model_trains_and_its_two_paths_agree(seed):
     torch.manual_seed(seed)
     config = drawn(seed)
@@ -37,10 +37,26 @@ def test_a_random_model_trains_and_its_two_paths_agree(seed):
     assert (traced.trace.layers[0].gates is not None) == config.attention.gate
 
 
+TWO = {"attention.mixing": "additive", "attention.components": 2}
+V1, V2 = ({"attention.mixing": name, "attention.components": 2} for name in ("differential", "differential-v2"))
+
+
 @pytest.mark.parametrize(
     ("settings", "way_out"),
     [
         ({"attention.mixing": "single", "attention.components": 3}, "mixing=additive"),
+        ({"attention.mixing": "differential"}, "has two; choose components=2"),
+        ({"attention.mixing": "additive", "attention.components": 17}, "1 to 16"),
+        ({"attention.learn_beta": True}, "only mixing 'additive'"),
+        ({"attention.lambda_per_head": True}, "no lambda of a layer"),
+        ({"attention.heads": 0}, "1 to 1024"),
+        ({"attention.lambda_start": "0.5"}, "no lambda that it would start; choose lambda_start=paper"),
+        ({**V2, "attention.lambda_start": "0.5"}, "no lambda that it would start; choose lambda_start=paper"),
+        ({**TWO, "attention.lambda_start": "half"}, "paper, or a number such as 0.5"),
+        ({**TWO, "attention.lambda_start": "nan"}, "paper, or a number such as 0.5"),
+        ({**TWO, "attention.lambda_start": "1.5"}, "0.01 to 0.99 with this rule for lambda; the nearest is 0.99"),
+        ({**TWO, "attention.constraint": "pos", "attention.lambda_start": "-1"}, "the nearest is 0"),
+        ({**V1, "attention.lambda_start": "1"}, "0 to 0.99 with this rule for lambda; the nearest is 0.99"),
         ({"attention.lexicon_gate": True}, "gate=true"),
         ({"attention.window": 5}, "6"),
         ({"attention.random_globals": 1}, "window=64"),

@@ -10,7 +10,6 @@ from core.config import compose, flat
 from core.models.build import build
 from core.models.presets import PRESETS
 
-EACH = [(name, each) for name, preset in PRESETS.items() for each in preset.departures]
 FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
 
 
@@ -43,30 +42,6 @@ def test_what_is_done_here_is_read_from_the_preset():
     assert rows["learning rate"]["instead"] == "training.lr=1e-5"
     assert rows["two classes"]["here"] == "model.head.one_logit=false"
     assert systems.whole("inceptive-64")["departures"] == list(rows.values())
-
-
-@pytest.mark.parametrize(
-    ("name", "what", "here"),
-    [
-        ("tweet-v8-p2", "feed-forward width", "model.ff_width=192"),
-        ("tweet-v1-p1", "best epoch", "training.metric=f1_macro"),
-        ("tweet-v1-p1", "attention dropout", "none; dropout elsewhere as in the paper"),
-        ("tweet-v5-p2", "training tweets", "data.limit=80000"),
-        ("tweet-v6-p2", "vocabulary", "text.max_vocab=30000"),
-        ("tweet-v6-p2", "padding", "model.pad_mode=masked"),
-        ("inceptive-16", "statistics of the batch norm", "over real tokens"),
-        ("inceptive-16", "weight decay", "training.weight_decay=0.001"),
-        ("inceptive-mean", "dropout after the encoder", "none"),
-        ("lexical-last", "which entries a token takes", "text.lexicon_match=word"),
-        ("lexical-last", "words outside the vocabulary", "neutral"),
-        ("lexical-hadamard", "matrix", "sigma"),
-        ("sentiformer", "gate of the class token", "1"),
-        ("ndt-01-n3", "start of lambda", "model.attention.lambda_start=paper"),
-        ("bilstm", "learning rate", "training.lr=0.001"),
-    ],
-)
-def test_the_audits_findings_are_among_them(name, what, here):
-    assert {row["what"]: row["here"] for row in systems.departed(name)}[what] == here
 
 
 def test_only_what_a_variant_has_is_said_of_it():

@@ -7,14 +7,13 @@ import dataclasses
 
 import pytest
 import torch
-from small_models import CLASSES, VOCABULARY, longer, make, rows, small
-from structures import encoders
+from small_models import CLASSES, longer, make, rows, small
+from structures import QUICK, STRUCTURES, encoders, same_structure, structure
 
 from core.exceptions import InputError
-from core.models.head import masked_mean
 from core.models.positions import sinusoid
 from core.models.presets import PRESETS
-from core.models.trace import Batch, Intervention
+from core.models.trace import Intervention
 
 OPTIONS = {
     "post-norm": ("vanilla", {"norm_place": "post"}),
@@ -108,13 +107,6 @@ def test_gradients_are_finite_and_reach_every_parameter(config, batch):
         assert parameter.grad.abs().max() > 0 or name.endswith("key.bias"), name
 
 
-@EVERY
-def test_a_neutral_intervention_changes_nothing(config, batch):
-    model = make(config)
-    same = model(batch, intervene=Intervention()).logits
-    torch.testing.assert_close(same, model(batch).logits, atol=0, rtol=0)
-
-
 def changes(config) -> Intervention:
     lambdas = ((0, 1, 0.7), (1, 1, -0.4)) if config.attention.components > 1 else ()
     off = frozenset({(0, config.attention.components - 1)})
@@ -125,6 +117,7 @@ def changes(config) -> Intervention:
 def test_interventions_act_alike_on_both_paths_and_leave_nothing_behind(config, batch):
     model = make(config)
     before, weights = model(batch).logits, copy.deepcopy(model.state_dict())
+    torch.testing.assert_close(model(batch, intervene=Intervention()).logits, before, atol=0, rtol=0)
     changed = model(batch, intervene=changes(config))
     traced = model(batch, trace=True, intervene=changes(config))
     torch.testing.assert_close(changed.logits, traced.logits, atol=1e-12, rtol=1e-12)
@@ -158,12 +151,6 @@ def test_a_factor_multiplies_every_lambda_as_learned_but_those_that_are_replaced
         atol=1e-12,
         rtol=1e-12,
     )
-
-
-def test_switching_off_every_extra_component_leaves_the_base_map(batch):
-    model = make(small(PRESETS["ndt-pos-n3"].model))
-    layer = model(batch, trace=True, intervene=Intervention(components_off=frozenset({(0, 1), (0, 2)}))).trace.layers[0]
-    torch.testing.assert_close(layer.combined, layer.maps[:, 0], atol=0, rtol=0)
 
 
 @EVERY
@@ -296,22 +283,6 @@ def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
 
 
-def test_a_factor_on_lambda_needs_one(batch):
-    with pytest.raises(InputError, match="intervention on lambda: this model has none"):
-        make(small(PRESETS["vanilla"].model))(batch, intervene=Intervention(lambda_scale=2.0))
-
-
-def test_after_an_exception_inside_a_call_with_an_intervention_the_model_is_as_before(batch, monkeypatch):
-    model = make(small(PRESETS["ndt-01-n3"].model))
-    before = model(batch).logits
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="broken"):
-        patched.setattr(
-            model.layers[1].feedforward, "forward", lambda *_: (_ for _ in ()).throw(RuntimeError("broken"))
-        )
-        model(batch, trace=True, intervene=changes(small(PRESETS["ndt-01-n3"].model)))
-    torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
-
-
 def test_a_trace_in_training_mode_is_refused(batch):
     with pytest.raises(RuntimeError, match="eval"):
         make(small(PRESETS["vanilla"].model)).train()(batch, trace=True)
@@ -320,12 +291,6 @@ def test_a_trace_in_training_mode_is_refused(batch):
 def test_lambda_parameters_are_exactly_those_of_the_mixing_modules():
     names = make(small(PRESETS["ndt-01-n2"].model)).lambda_parameters()
     assert names == {f"layers.{i}.attention.mixing.lambda_{part}" for i in (0, 1) for part in "qk"}
-
-
-def test_mean_pooling_averages_real_tokens_and_gives_zero_for_none():
-    x = torch.arange(12.0).view(2, 3, 2)
-    keep = torch.tensor([[True, True, False], [False, False, False]])
-    torch.testing.assert_close(masked_mean(x, keep), torch.tensor([[1.0, 2.0], [0.0, 0.0]]))
 
 
 def test_positions_are_the_published_sinusoids():
@@ -344,7 +309,19 @@ def test_words_are_scaled_to_the_size_of_positions(batch):
     torch.testing.assert_close(embedded, wanted)
 
 
-def test_every_id_of_the_vocabulary_can_be_read():
-    model = make(small(PRESETS["vanilla"].model))
-    ids = torch.arange(VOCABULARY)[None]
-    assert model(Batch(ids, torch.ones_like(ids, dtype=torch.bool))).logits.isfinite().all()
+@pytest.mark.slow
+def test_every_preset_shares_its_structure_with_one_of_the_list():
+    assert [name for name in PRESETS if not same_structure(name)] == []
+
+
+@pytest.mark.slow
+def test_no_structure_is_listed_twice():
+    twice = [name for name in STRUCTURES if len(same_structure(name)) > 1]
+    assert twice == ["tfidf-logreg", "tfidf-logreg-chars"], "these differ in what they read of a text"
+    assert set(QUICK) < set(STRUCTURES)
+
+
+def test_a_size_is_no_structure_and_a_choice_is():
+    assert structure(PRESETS["tweet-v1-p2"].model) == structure(PRESETS["tweet-v8-p2"].model)
+    assert structure(PRESETS["sentiformer"].model) != structure(PRESETS["sentiformer-full"].model)
+    assert structure(PRESETS["lexical-all"].model) != structure(PRESETS["lexical-last"].model)

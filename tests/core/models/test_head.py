@@ -1,7 +1,6 @@
 """The head: each step against its equation, and padding that changes nothing."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -92,13 +91,6 @@ def test_everything_off_is_pooling_and_a_linear_map(texts, pooling):
     assert (output.trace.branches, output.trace.maps) == ({}, None)
 
 
-@pytest.mark.parametrize("kernel", [1, *KERNELS, 31])
-@pytest.mark.parametrize("length", [1, 2, 9])
-def test_a_branch_is_as_long_as_the_text(kernel, length):
-    branch = Branch(width=WIDTH, channels=CHANNELS, kernel=kernel).eval()
-    assert branch(torch.randn(1, length, WIDTH), torch.ones(1, length, dtype=torch.bool)).shape == (1, length, CHANNELS)
-
-
 @pytest.mark.parametrize(("kernel", "sees"), [(1, [0]), (2, [0, 1]), (3, [-1, 0, 1]), (5, [-2, -1, 0, 1, 2])])
 def test_a_branch_sees_its_neighbours_and_no_others(kernel, sees):
     """The width 2 reads a token and the one after it."""
@@ -106,29 +98,6 @@ def test_a_branch_sees_its_neighbours_and_no_others(kernel, sees):
     x = torch.randn(1, 11, WIDTH, requires_grad=True)
     branch(x, torch.ones(1, 11, dtype=torch.bool))[0, 5].sum().backward()
     assert [i - 5 for i in range(11) if x.grad[0, i].abs().sum() > 0] == sees
-
-
-def test_the_vectors_of_the_encoder_are_the_first_columns_of_what_is_pooled(texts):
-    x, keep = texts
-    head = made(attention_heads=0, dense=0)
-    output = head(x, keep, trace=True)
-    plain = made(kernels=(), attention_heads=0, dense=0)(x, keep, trace=False).pooled
-    assert output.pooled.shape == (4, JOINED)
-    torch.testing.assert_close(output.pooled[:, :WIDTH], plain)
-    means = torch.cat([branch.sum(1) for branch in output.trace.branches.values()], 1)
-    torch.testing.assert_close(output.pooled[:, WIDTH:], means / keep.sum(1).clamp(min=1)[:, None])
-
-
-def test_the_order_of_tokens_matters_to_the_convolutions_only(texts):
-    x, keep = texts[0][:1], texts[1][:1]
-    turned = x[:, torch.tensor([4, 0, 8, 1, 3, 2, 7, 5, 6])]
-    pooled = made(attention_heads=0, dense=0)
-    first, second = pooled(x, keep, trace=False).pooled, pooled(turned, keep, trace=False).pooled
-    torch.testing.assert_close(first[:, :WIDTH], second[:, :WIDTH])
-    starts = range(WIDTH, JOINED + 1, CHANNELS)
-    assert all((first[:, a:b] - second[:, a:b]).abs().max() > 1e-2 for a, b in pairwise(starts))
-    attends = made(kernels=())
-    torch.testing.assert_close(attends(x, keep, trace=False).logits, attends(turned, keep, trace=False).logits)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -164,13 +133,6 @@ def test_texts_of_no_or_one_token_give_finite_logits_and_gradients(lengths, trai
     assert logits.isfinite().all() and x.grad.isfinite().all()
     assert all(parameter.grad.isfinite().all() for parameter in head.parameters())
     assert not x.grad[~keep].any()
-
-
-def test_a_text_does_not_depend_on_its_neighbours(texts):
-    x, keep = texts
-    head = made()
-    alone = [head(x[row : row + 1], keep[row : row + 1], trace=False).logits for row in range(4)]
-    torch.testing.assert_close(torch.cat(alone), head(x, keep, trace=False).logits)
 
 
 @pytest.mark.parametrize("kernels", [(), (2, 7, 3, 5), KERNELS])

@@ -1,15 +1,24 @@
-"""Polarity-aware positions term by term (SentiFormer, eq. 3)."""
+"""What is added to the rows of words, term by term: positions (SentiFormer, eq. 3), n-grams, the text of a pair."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
+import numpy as np
 import pytest
 import torch
-from small_models import example, longer, make
+from small_models import CLASSES, VOCABULARY, batch_of, example, longer, make, rows, small
+from structures import encoders
 
+from core.exceptions import InputError
+from core.models.baselines import BagOfPairs
+from core.models.build import build
 from core.models.config import ModelConfig
-from core.models.positions import CLASS_TAG, PolarityAware, recency, sinusoid
+from core.models.positions import CLASS_TAG, MARK, PolarityAware, recency, segments, sinusoid
+from core.models.presets import PRESETS
+from core.models.provides import provides
+from core.models.trace import Batch, Intervention
 
 KEEP = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
 
@@ -22,11 +31,6 @@ def test_recency_is_the_angle_to_the_end_of_the_text_itself():
             assert table[row, i - 1].tolist() == pytest.approx(wanted, abs=1e-6)
         assert table[row, n - 1, 1] == -1
         assert (table[row, : n - 1, 1] > -1).all()
-
-
-def test_padding_does_not_move_the_end():
-    wide = torch.nn.functional.pad(KEEP, (0, 5))
-    torch.testing.assert_close(recency(wide, 4)[:, :6], recency(KEEP, 4))
 
 
 def test_positions_are_the_weighted_sum_of_the_three_terms():
@@ -75,3 +79,184 @@ def test_as_released_fills_every_text_up_and_reads_the_padding():
     unmasked = full._replace(keep=torch.ones_like(full.keep))
     torch.testing.assert_close(released(batch).logits, masked(unmasked).logits, msg="all 15 positions count")
     assert released(batch, trace=True).trace.keep.sum(1).tolist() == [9, 5]
+
+
+BUCKETS = 11
+
+
+def spelling(preset="vanilla", **changes):
+    return dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=BUCKETS, **changes)
+
+
+def spelt(batch, most=5):
+    """The batch with up to five n-grams a token, none at some."""
+    random = torch.Generator().manual_seed(2)
+    grams = torch.randint(1, BUCKETS + 1, (*batch.ids.shape, most), generator=random)
+    count = torch.randint(0, most + 1, batch.ids.shape, generator=random)
+    return batch._replace(grams=grams * (torch.arange(most) < count[..., None]) * batch.keep[..., None])
+
+
+def test_the_row_of_an_unknown_word_is_that_of_unknown_ones_plus_the_mean_of_its_n_grams():
+    model, batch = make(spelling(position="none")), spelt(example())
+    batch = batch._replace(ids=torch.ones_like(batch.ids) * batch.keep)
+    embedded = model(batch, trace=True).trace.embedded
+    words, table = model.embedding.weight, model.ngrams.table.weight
+    for row, place in batch.keep.nonzero().tolist():
+        ours = [table[gram - 1] for gram in batch.grams[row, place].tolist() if gram]
+        expected = words[1] + (torch.stack(ours).mean(0) if ours else 0)
+        assert torch.allclose(embedded[row, place], expected * model.scale)
+
+
+@pytest.mark.parametrize(
+    "preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-all", "tweet-v1-p1", "inceptive-16"]
+)
+def test_traced_or_not_alone_or_among_others_the_answer_is_the_same(preset):
+    model, batch = make(spelling(preset)), spelt(example())
+    logits = model(batch).logits
+    assert torch.allclose(model(batch, trace=True).logits, logits)
+    longer = batch._replace(grams=torch.nn.functional.pad(batch.grams, (0, 4)))
+    assert torch.equal(model(longer).logits, logits)
+    silent = batch._replace(grams=torch.zeros_like(batch.grams))
+    assert not torch.allclose(model(silent).logits[0], logits[0])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_silenced_piece_adds_nothing_and_the_others_weigh_as_before(first):
+    model = make(spelling(position="none", pooling="cls" if first else "mean"))
+    batch = spelt(example((4,)))
+    batch = batch._replace(grams=torch.arange(1, 11).remainder(BUCKETS).add(1).view(1, 1, 10).expand(1, 4, 10).clone())
+    before = model(batch, trace=True).trace
+    off = Intervention(pieces_off=frozenset({(first + 2, 3), (first + 2, 4)}))
+    after = model(batch, trace=True, intervene=off).trace
+    moved = (after.embedded - before.embedded)[0]
+    table = model.ngrams.table.weight
+    gone = (table[batch.grams[0, 2, 3] - 1] + table[batch.grams[0, 2, 4] - 1]) / 10
+    assert torch.allclose(moved[first + 2], -gone * model.scale)
+    assert not torch.cat([moved[: first + 2], moved[first + 3 :]]).any()
+    assert after.grams[0, first + 2].tolist() == [
+        *batch.grams[0, 2, :3].tolist(),
+        0,
+        0,
+        *batch.grams[0, 2, 5:].tolist(),
+    ]
+    assert torch.allclose(model(batch, intervene=off).logits, model(batch, trace=True, intervene=off).logits)
+    assert torch.equal(model(batch, trace=True).trace.grams, before.grams)
+
+
+def test_each_text_may_have_pieces_of_its_own_silenced():
+    model, batch = make(spelling()), spelt(example((4, 3)))
+    each = [Intervention(pieces_off=frozenset({(1, 0)})), Intervention(pieces_off=frozenset({(2, 1), (0, 0)}))]
+    together = model(batch, intervene=each).logits
+    for text, one in enumerate(each):
+        assert torch.allclose(together[text], model(batch, intervene=one).logits[text])
+    assert not torch.allclose(together, model(batch).logits)
+
+
+def test_what_is_not_there_cannot_be_silenced():
+    model, batch = make(spelling()), spelt(example((4,)))
+    with pytest.raises(InputError, match="token 9, n-gram 0: this text has tokens 0 to 3 and n-grams 0 to 4"):
+        model(batch, intervene=Intervention(pieces_off=frozenset({(9, 0)})))
+    plain = make(small(ModelConfig()))
+    with pytest.raises(InputError, match="this model reads no character n-grams"):
+        plain(batch, intervene=Intervention(pieces_off=frozenset({(0, 0)})))
+    with pytest.raises(InputError, match="these texts come without them"):
+        model(example())
+
+
+def test_a_model_says_that_it_has_them():
+    assert "ngrams" in provides(spelling()) and "ngrams" not in provides(ModelConfig())
+    table = build(dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2).ngrams.table
+    assert table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
+
+
+FAMILIES = [*encoders(), "bilstm", "cnn"]
+MASKED = [each for each in FAMILIES if isinstance(each, str) or PRESETS[each.values[0]].model.pad_mode == "masked"]
+
+
+def config_of(name):
+    config = PRESETS[name].model
+    return small(config) if config.family == "encoder" else config
+
+
+def pairs(lengths=((4, 4), (2, 2), (0, 1), (1, 0), (3, 0))) -> Batch:
+    """Texts of these lengths with a mark between them; no other token is one."""
+    batch = example(tuple(a + 1 + b for a, b in lengths))
+    ids = torch.where(batch.ids == MARK, MARK + 1, batch.ids)
+    for row, (first, _) in enumerate(lengths):
+        ids[row, first] = MARK
+    return batch._replace(ids=ids)
+
+
+def test_a_mark_ends_the_first_text():
+    assert segments(torch.tensor([[5, 2, 7, 2, 9], [5, 6, 7, 0, 0]])).tolist() == [[0, 0, 1, 1, 1], [0] * 5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MASKED)
+def test_padding_and_neighbours_in_a_batch_change_nothing(name):
+    model, batch = make(config_of(name), pairs=True), pairs()
+    together = model(batch).logits
+    torch.testing.assert_close(model(longer(batch, 3)).logits, together, rtol=0, atol=1e-10)
+    for row, length in enumerate(batch.keep.sum(1).tolist()):
+        alone = model(rows(batch, slice(row, row + 1), length)).logits
+        torch.testing.assert_close(alone[0], together[row], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_traced_it_says_what_it_says_untraced(name):
+    model, batch = make(config_of(name), pairs=True), pairs()
+    traced = model(batch, trace=True)
+    torch.testing.assert_close(traced.logits, model(batch).logits, rtol=0, atol=1e-9)
+    if PRESETS[name].model.family == "encoder":
+        assert "segments" in model.provides
+        assert torch.equal(traced.trace.segments[:, model.first :][batch.keep], segments(batch.ids)[batch.keep])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_model_of_single_texts_has_nothing_of_it(name):
+    config = config_of(name)
+    torch.manual_seed(3)
+    single = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15)
+    torch.manual_seed(3)
+    pair = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15, pairs=True)
+    assert not [key for key in single.state_dict() if "segments" in key]
+    assert set(pair.state_dict()) - set(single.state_dict()) == {"segments.table.weight"}
+    assert single.mark is None and pair.mark == MARK
+
+
+def test_silenced_the_two_texts_are_alike():
+    config = small(PRESETS["vanilla"].model)
+    model, batch = make(config, pairs=True), pairs()
+    off = model(batch, intervene=Intervention(segments_off=True)).logits
+    with torch.no_grad():
+        model.segments.table.weight.zero_()
+    torch.testing.assert_close(off, model(batch).logits, rtol=0, atol=1e-12)
+    some = [Intervention(segments_off=row == 1) for row in range(len(batch.ids))]
+    changed = make(config, pairs=True)
+    said, plain = changed(batch, intervene=some).logits, changed(batch).logits
+    assert [not torch.equal(a, b) for a, b in zip(said, plain, strict=True)] == [row == 1 for row in range(len(said))]
+    with pytest.raises(InputError, match="segments"):
+        make(config)(batch, intervene=Intervention(segments_off=True))
+
+
+def test_bags_of_pairs_read_both_texts_their_difference_and_their_product():
+    random = np.random.default_rng(0)
+    model = BagOfPairs(vocabulary=9, classes=2).double().eval()
+    with torch.no_grad():
+        model.idf.copy_(torch.from_numpy(random.uniform(1, 3, 9)))
+        model.weight.copy_(torch.from_numpy(random.normal(size=(36, 2))))
+        model.bias.copy_(torch.tensor([0.5, -0.5]))
+    texts = [([3, 4, 4, 7], [4, 8]), ([5], [5]), ([6, 3], []), ([], [])]
+
+    def row(ids):
+        counts = np.bincount(ids, minlength=9)
+        values = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * model.idf.numpy()
+        return values / max(np.linalg.norm(values), 1e-12)
+
+    expected = []
+    for first, second in texts:
+        a, b = row(np.array(first, int)), row(np.array(second, int))
+        features = np.concatenate([a, b, abs(a - b), a * b])
+        expected.append(features @ model.weight.detach().numpy() + model.bias.detach().numpy())
+    found = model(batch_of([[*first, MARK, *second] for first, second in texts])).logits
+    np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-12)

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from small_models import batch_of
 
 from core.evaluation.predict import predict_texts
-from core.models.linear import BagOfNgrams
+from core.models.baselines import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.pair import joined
 from core.text.words import split_words

@@ -1,0 +1,266 @@
+"""Models without attention: BiLSTM, CNN, a lexicon, and TF-IDF with a linear layer; none has a head, map or lambda."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from core.exceptions import InputError
+from core.models.dropout import Dropout
+from core.models.head import Convolution, Head
+from core.models.positions import MARK, Segments, segments
+from core.models.provides import BASELINES
+from core.models.record import SILENT, Record
+from core.models.terms import valence
+from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output, Trace
+
+
+class Plain(nn.Module):
+    """A classifier with the input and output of every other, and no head, component or lambda."""
+
+    provides: frozenset[str]
+    scale = 1.0  # Of the embedding, where there is one
+    first = 0  # The place of the first token of a text
+    mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
+
+    def lambdas(self) -> list[Tensor | None]:
+        """Return an empty list: there are no layers with a lambda."""
+        return []
+
+    def lambda_parameters(self) -> set[str]:
+        """Return an empty set: no parameter makes a lambda."""
+        return set()
+
+    def scalars(self) -> dict[str, list[float]]:
+        """Return nothing: no learned number stands for itself."""
+        return {}
+
+    def check(self, *, trace: bool, intervene: Intervene) -> None:
+        """Raise RuntimeError for a trace in training mode, InputError where an intervention would change something."""
+        if trace and self.training:
+            raise RuntimeError("a trace needs eval(): dropout would change what it shows")
+        changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()
+        if any(each != Intervention() for each in changes):
+            raise InputError("this model has no attention: there is no head, component or lambda to change")
+
+
+class ReadsVectors(Plain):
+    """Embedding → one vector of the text (`pool`) → dropout → head; padding is never read.
+
+    `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
+    """
+
+    dropout: Dropout
+    head: Head
+
+    def __init__(self, *, vocabulary: int, width: int, segments: Segments | None = None) -> None:
+        super().__init__()
+        self.embedding, self.segments = nn.Embedding(vocabulary, width), segments
+
+    @property
+    def mark(self) -> int | None:  # type: ignore[override]
+        """The id that stands between the texts of a pair; None: it reads single texts."""
+        return None if self.segments is None else MARK
+
+    def embed(self, batch: Batch) -> Tensor:
+        """(B, L, d): the vector of each token, what its text adds not yet in it."""
+        found: Tensor = self.embedding(batch.ids)
+        return found
+
+    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+        """x (B, L, d), keep (B, L) → what the head reads (B, d'), and by kernel width what convolutions found."""
+        raise NotImplementedError
+
+    def forward(
+        self,
+        batch: Batch,
+        *,
+        trace: bool = False,
+        intervene: Intervene = None,
+        embedded: Tensor | None = None,
+        record: Record = SILENT,
+    ) -> Output:
+        """Classify a batch; a trace holds embeddings and convolutions, `embedded` stands in place of `embed(batch)`.
+
+        Raises:
+            RuntimeError: if a trace is asked for in training mode.
+            InputError: if the intervention changes anything.
+        """
+        self.check(trace=trace, intervene=intervene)
+        x = self.embed(batch) if embedded is None else embedded
+        x = x if self.segments is None else x + self.segments(batch.ids)
+        vector, branches = self.pool(x, batch.keep, record)
+        pooled = self.dropout(vector)
+        own = record.part("head")
+        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False, record=own)
+        head = HeadTrace(branches, None) if branches else None
+        return Output(read.logits, read.pooled, Trace((), x, batch.keep, head=head) if trace else None)
+
+
+class BiLSTM(ReadsVectors):
+    """Embedding → LSTM in both directions → [state after the last token; state after the first, read backwards] → head.
+
+    A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
+    stands after the embedding, between layers, and before the head, which reads 2 * states numbers.
+    """
+
+    provides = BASELINES["bilstm"]
+
+    def __init__(self, *, states: int, layers: int, dropout: float, head: Head, **embedding: Any) -> None:
+        super().__init__(**embedding)
+        width, between = self.embedding.embedding_dim, dropout if layers > 1 else 0.0
+        self.lstm = nn.LSTM(width, states, layers, batch_first=True, bidirectional=True, dropout=between)
+        self.dropout, self.head = Dropout(dropout), head
+
+    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+        """(B, 2 * states): the top layer's last states, forward first."""
+        lengths = keep.sum(1)
+        packed = pack_padded_sequence(
+            self.dropout(x), lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
+        )
+        states, (state, _) = self.lstm(packed)
+        if record:
+            forward, backward = pad_packed_sequence(states, batch_first=True)[0].chunk(2, -1)  # (B, L, states) each
+            record("f", forward, r"f_i = \operatorname{LSTM}(x_i, f_{i-1})")
+            record("b", backward, r"b_i = \operatorname{LSTM}(x_i, b_{i+1})")
+        return torch.cat([state[-2], state[-1]], 1) * (lengths > 0)[:, None], {}
+
+
+class ConvolutionClassifier(ReadsVectors):
+    """Embedding → convolutions of several widths → ReLU → the largest value over the tokens → head (Kim, 2014).
+
+    There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
+    without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.
+    """
+
+    provides = BASELINES["cnn"]
+
+    def __init__(
+        self, *, kernels: tuple[int, ...], channels: int, dropout: float, head: Head, **embedding: Any
+    ) -> None:
+        super().__init__(**embedding)
+        width = self.embedding.embedding_dim
+        self.branches = nn.ModuleDict({str(k): Convolution(width=width, channels=channels, kernel=k) for k in kernels})
+        self.dropout, self.head = Dropout(dropout), head
+
+    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+        """(B, kernels * channels): the largest value of each filter; and (B, L, channels) of each width."""
+        away = ~keep[..., None]
+        branches = {int(k): F.relu(branch(x, keep)).masked_fill(away, 0) for k, branch in self.branches.items()}
+        if record:
+            for kernel, branch in branches.items():
+                record(f"C_{{{kernel}}}", branch, r"C_{k,i} = \operatorname{ReLU}\big(\sum_j W_j\,x_{i+j} + b\big)")
+        # After the ReLU nothing is below 0, so a zero at a padded place is never larger than a real token's value.
+        return torch.cat([branch.amax(1) for branch in branches.values()], 1), branches
+
+
+class LexiconClassifier(Plain):
+    """logits = W · [sum, mean] of the valences of a text's tokens + b; a token's valence is positive - negative.
+
+    The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens. Of
+    several lexicons valences are added.
+    """
+
+    provides = BASELINES["lexicon"]
+
+    def __init__(self, *, classes: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(2, classes))
+        self.bias = nn.Parameter(torch.zeros(classes))
+
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
+        """Classify a batch; `pooled` is (B, 2), and a trace holds the valences.
+
+        Raises:
+            RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
+            InputError: if the intervention changes anything.
+        """
+        self.check(trace=trace, intervene=intervene)
+        features = self.features(batch)
+        valences = self._valences(batch)[..., None]
+        seen = Trace((), valences, batch.keep, polarity=batch.polarity) if trace else None
+        return Output(features @ self.weight + self.bias, features, seen)
+
+    def features(self, batch: Batch) -> Tensor:
+        """(B, 2): sum and mean of the valences of a text's tokens; RuntimeError without polarities."""
+        total = self._valences(batch).sum(1)
+        return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
+
+    def _valences(self, batch: Batch) -> Tensor:
+        """(B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
+        if batch.polarity is None:
+            raise RuntimeError("a lexicon baseline needs the polarity of the tokens")
+        return valence(batch.polarity).to(self.weight) * batch.keep
+
+
+class BagOfNgrams(Plain):
+    """logits = W · x / |x| + b with x_g = (1 + ln count_g) · idf_g, as scikit-learn's sublinear TF-IDF.
+
+    The ids of a text are its known n-grams, repetitions kept, in any order. Nothing of size B × vocabulary is made.
+    """
+
+    provides = BASELINES["tfidf-logreg"]
+
+    def __init__(self, *, vocabulary: int, classes: int) -> None:
+        super().__init__()
+        self.register_buffer("idf", torch.ones(vocabulary))
+        self.weight = nn.Parameter(torch.zeros(vocabulary, classes))
+        self.bias = nn.Parameter(torch.zeros(classes))
+
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
+        """Classify a batch; there is nothing inside to trace or to change, and `pooled` is the logits."""
+        self.check(trace=trace, intervene=intervene)
+        rows, grams, values = self._features(batch)
+        starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
+        logits = self.bias + F.embedding_bag(grams, self.weight, starts, mode="sum", per_sample_weights=values)
+        return Output(logits=logits, pooled=logits)
+
+    def _features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Row of a text, row of the weights and value, sorted by the first; each (M,)."""
+        return self._weigh(batch)
+
+    def _weigh(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Row, n-gram and normalised TF-IDF value of each distinct n-gram of each text, sorted by row; each (M,)."""
+        vocabulary = len(self.get_buffer("idf"))
+        row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
+        keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)
+        rows, grams = keys // vocabulary, keys % vocabulary
+        values = (1 + counts.to(self.weight.dtype).log()) * self.get_buffer("idf")[grams]
+        squares = values.new_zeros(len(batch.ids)).index_add(0, rows, values * values)
+        return rows, grams, values / squares.sqrt().clamp(min=1e-12)[rows]
+
+
+class BagOfPairs(BagOfNgrams):
+    """logits = W · [a, b, |a − b|, a · b] + b, where a and b are the TF-IDF rows of the two texts, each of length 1.
+
+    What both texts have stands in the product, what one of them has alone in the difference: a linear layer over the
+    n-grams of both together could compare nothing. The first n-gram is the mark.
+    """
+
+    BLOCKS = 4  # V rows of the weights each
+    mark = MARK
+
+    def __init__(self, *, vocabulary: int, classes: int) -> None:
+        super().__init__(vocabulary=vocabulary, classes=classes)
+        self.weight = nn.Parameter(torch.zeros(self.BLOCKS * vocabulary, classes))
+
+    def _features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        vocabulary, second = len(self.get_buffer("idf")), segments(batch.ids).bool()
+        of_text = batch.keep & (batch.ids != MARK)
+        texts = [self._weigh(batch._replace(keep=of_text & part)) for part in (~second, second)]
+        keys = [rows * vocabulary + grams for rows, grams, _ in texts]
+        every, place = torch.unique(torch.cat(keys), return_inverse=True)
+        places = place.split([len(each) for each in keys])
+        a, b = (
+            every.new_zeros(len(every), dtype=values.dtype).index_copy(0, at, values)
+            for at, (_, _, values) in zip(places, texts, strict=True)
+        )
+        rows, grams = every // vocabulary, every % vocabulary
+        found = torch.cat([a, b, (a - b).abs(), a * b])
+        columns = torch.cat([grams + block * vocabulary for block in range(self.BLOCKS)])
+        order = torch.argsort(rows.repeat(self.BLOCKS), stable=True)
+        return rows.repeat(self.BLOCKS)[order], columns[order], found[order]

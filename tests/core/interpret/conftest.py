@@ -1,0 +1,18 @@
+"""The starter runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.runs.load import load_run
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+
+
+@pytest.fixture
+def starter():
+    """starter(name): a run that every checkout carries."""
+    return lambda name: load_run(RunStore(TRAINED), f"starter-{name}")
