@@ -20,13 +20,11 @@ class _Form:
     """What becomes cases together: a text, a pair, a contrast set."""
 
     slots: tuple[str, ...]
-    make: Make
-    """Words of the slots → cases."""
+    make: Make  # words of the slots → cases
     words: Words
 
 
-MOST_FILLINGS = 10 * MOST_CASES
-"""Fillings of all texts of a suite together, at most; many may come to the same case."""
+MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; many may come to the same case
 
 
 @dataclass
@@ -37,36 +35,22 @@ class Made:
     characters: int = 0
 
     def fill(self, fillings: int, most: int) -> None:
-        """Count fillings that are about to be made.
-
-        Raises:
-            Flaw: the suite comes to too many.
-        """
+        """Count fillings that are about to be made; Flaw if the suite comes to too many."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def write(self, cases: Sequence[Case], most: int) -> None:
-        """Count the characters of cases.
-
-        Raises:
-            Flaw: the suite comes to too many.
-        """
+        """Count the characters of cases; Flaw if the suite comes to too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
 
 
 def build(written: WrittenTest, shared: Slots, made: Made) -> SuiteTest:
-    """Build a test with all its sentences.
+    """Build a test with all its sentences; slots of the test go before `shared` ones of the suite.
 
-    Args:
-        written: As it stands in the file.
-        shared: Slots of the whole suite; a slot of the test goes first.
-        made: What the tests before it have come to; this one is added.
-
-    Raises:
-        Flaw: a field is missing, belongs to another kind, leads to no sentence, or to too many.
+    Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
     _check_fields(written)
     words: Words = {**shared, **written.slots}
@@ -102,7 +86,7 @@ def _texts(written: WrittenTest) -> list[str]:
 
 
 def _check_fields(written: WrittenTest) -> None:
-    """What each kind needs, and what belongs to another one."""
+    """Check what each kind needs, and what belongs to another one."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -182,7 +166,7 @@ def _edited(text: str, edits: Sequence[Edit]) -> Make:
 
 
 def _varied(text: str, vary: str, words: Words) -> _Form:
-    """The sentence with the first word of a slot beside the same one with each of the others."""
+    """Pair the sentence with the first word of a slot with the same one with each of the others."""
     first, *others = words[vary]
 
     def make(chosen: Mapping[str, str]) -> list[Case]:

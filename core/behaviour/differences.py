@@ -12,23 +12,21 @@ from core.behaviour.rates import Failures, failures
 
 @dataclass(frozen=True)
 class Difference:
-    """Of two failure rates on the same cases; interval and p are of one thing."""
+    """Two failure rates on the same cases; interval and p of their difference are of one thing."""
 
     first: Failures
     second: Failures
-    together: float
-    """φ: the correlation of both failing a case."""
-    agreement: float
-    """ρ of failures within a template, the larger of the two runs'."""
+    together: float  # φ: the correlation of both failing a case
+    agreement: float  # ρ of failures within a template, the larger of the two runs'
 
     @property
     def difference(self) -> float:
-        """First's failure rate less second's."""
+        """Return first's failure rate less second's."""
         return self.first.rate - self.second.rate
 
     @cached_property
     def p(self) -> float:
-        """Two-sided: the level at which the interval begins to leave out 0; 1e-12 at least."""
+        """Return the two-sided level at which the interval begins to leave out 0; 1e-12 at least."""
         from scipy.optimize import brentq
 
         least = 1e-12
@@ -37,7 +35,7 @@ class Difference:
         return least if self._beyond(least) > 0 else float(brentq(self._beyond, least, 1.0, xtol=1e-14))
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """At level 1 − alpha: squares and adds the two intervals of `Failures` (Newcombe, Stat. Med. 1998, 17:2635).
+        """Square and add the two intervals of `Failures` at level 1 − alpha (Newcombe, Stat. Med. 1998, 17:2635).
 
         His method 10 but for one thing: φ is not corrected for continuity. Since sentences of one template count less,
         two equally good runs are told apart in 1 to 6 % of simulated suites without it.
@@ -50,7 +48,7 @@ class Difference:
         return math.sqrt(max(0.0, a**2 - 2 * self.together * a * b + b**2))
 
     def _beyond(self, alpha: float) -> float:
-        """How far 0 lies outside of the interval; below 0 where it lies inside."""
+        """Return how far 0 lies outside of the interval; below 0 where it lies inside."""
         low, high = self.interval(alpha)
         return low if self.difference > 0 else -high
 
@@ -58,16 +56,9 @@ class Difference:
 def difference(
     first: Sequence[bool | None], second: Sequence[bool | None], templates: Sequence[str], agreement: float
 ) -> Difference | None:
-    """Two runs on the cases that both were asked.
+    """Compare two runs on the cases that both were asked; None without any.
 
-    Args:
-        first: whether each case is passed; None: not asked.
-        second: the same of the other run.
-        templates: of each case.
-        agreement: the larger ρ of the two runs.
-
-    Returns:
-        None where no case was put to both.
+    `first` and `second` say whether each case is passed (None: not asked); `agreement` is the larger ρ of the two runs.
     """
     both = [(t, a, b) for t, a, b in zip(templates, first, second, strict=True) if a is not None and b is not None]
     if not both:

@@ -13,22 +13,21 @@ from core.stored import Flaw
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
-Words = Mapping[str, Sequence[str]]
-"""By slot what may stand in it."""
+Words = Mapping[str, Sequence[str]]  # by slot what may stand in it
 
 
 def slots_of(templates: Sequence[str]) -> tuple[str, ...]:
-    """The slots of templates that are filled together, in the order in which they come."""
+    """Return the slots of templates that are filled together, in the order in which they come."""
     return tuple(dict.fromkeys(name for template in templates for name in _SLOT.findall(template)))
 
 
 def combinations(names: Sequence[str], words: Words) -> int:
-    """In how many ways the slots can be filled; 1 without slots."""
+    """Return in how many ways the slots can be filled; 1 without slots."""
     return math.prod(len(words[name]) for name in names)
 
 
 def filling(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
-    """The word of each slot in the combination of this number, the last slot changing fastest."""
+    """Return the word of each slot in the combination of this number, the last slot changing fastest."""
     chosen = {}
     for name in reversed(names):
         number, place = divmod(number, len(words[name]))
@@ -37,11 +36,7 @@ def filling(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
 
 
 def filled(template: str, chosen: Mapping[str, str]) -> str:
-    """Fill the slots of a template.
-
-    Raises:
-        Flaw: the sentence would be too long; it is not made.
-    """
+    """Fill the slots of a template; Flaw if the sentence would be too long."""
     parts = _SLOT.split(template)  # a slot's name at every second place
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:
@@ -50,12 +45,9 @@ def filled(template: str, chosen: Mapping[str, str]) -> str:
 
 
 def draw(size: int, most: int, seed: str) -> list[int]:
-    """The numbers of the combinations that are asked, rising: all where they are `most` or fewer, else a sample.
+    """Return the numbers of the combinations that are asked, rising: all where they are `most` or fewer, else a sample.
 
-    Args:
-        size: Combinations; none of them is made here, so that they may be very many.
-        most: Asked.
-        seed: The same draws the same.
+    None of them is made here, so that they may be very many.
     """
     if size <= most:
         return list(range(size))

@@ -18,7 +18,7 @@ from typing import Literal
 from core.evaluation.intervals import LEVEL, wilson
 
 TOLERATED = 0.3
-"""A capability is failed where the whole interval of its failure rate lies above, passed where it lies below."""
+"""A capability fails where the whole interval of its failure rate lies above, passes where it lies below."""
 
 Verdict = Literal["passes", "fails", "open"]
 
@@ -32,46 +32,43 @@ class Failures:
 
     @property
     def n(self) -> int:
-        """Cases."""
+        """Return the number of cases."""
         return sum(self.cases.values())
 
     @property
     def total(self) -> int:
-        """Those that fail."""
+        """Return the number of failures."""
         return sum(self.failed.values())
 
     @property
     def rate(self) -> float:
-        """Their share; 0 where nothing was asked."""
+        """Return the share of failures; 0 where nothing was asked."""
         return self.total / self.n if self.n else 0.0
 
     def effective(self, agreement: float) -> float:
-        """As how many independent cases they count."""
+        """Return as how many independent cases they count."""
         if not self.n:
             return 0.0
         sisters = sum(size**2 for size in self.cases.values()) / self.n
         return self.n / (1 + (sisters - 1) * agreement)
 
     def interval(self, agreement: float, level: float = LEVEL) -> tuple[float, float]:
-        """Of the rate; 0 to 1 where nothing was asked."""
+        """Return the interval of the rate; 0 to 1 where nothing was asked."""
         effective = self.effective(agreement)
         return wilson(self.rate * effective, effective, level)
 
 
 def failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
-    """Of pairs of template and whether the case is passed; those that were not asked (None) are left out."""
+    """Count pairs of template and whether the case is passed, without those that were not asked (None)."""
     asked = [(template, passed) for template, passed in cases if passed is not None]
     return Failures(Counter(each for each, _ in asked), Counter(each for each, passed in asked if not passed))
 
 
 def agreement(groups: Sequence[Failures]) -> float:
-    """ρ of the failures of a run, 0 to 1, by analysis of variance of templates within capabilities.
+    """Return ρ of the failures of each capability, 0 to 1, by analysis of variance of templates within capabilities.
 
     1, the most careful value, where it cannot be estimated: nothing varies within the capabilities, or no template has
     two cases.
-
-    Args:
-        groups: The failures of each capability.
     """
     between = within = squares = 0.0
     templates = rows = 0
@@ -91,13 +88,13 @@ def agreement(groups: Sequence[Failures]) -> float:
 
 
 def verdict(interval: tuple[float, float]) -> Verdict:
-    """What a failure rate comes to."""
+    """Return what a failure rate comes to."""
     low, high = interval
     return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
 
 
 def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
-    """Contrast sets that were asked, and those that are right as a whole, of pairs of group and whether it passed."""
+    """Count contrast sets that were asked, and those all right, of pairs of group and whether it passed."""
     found: dict[str, bool] = defaultdict(lambda: True)
     for group, passed in groups:
         if group and passed is not None:

@@ -21,19 +21,12 @@ YAML = (".yaml", ".yml")
 
 @functools.cache
 def our_suite() -> Suite:
-    """The suite that comes with Sentiscope."""
+    """Return the suite that comes with Sentiscope."""
     return parse((resources.files("core.behaviour") / OURS).read_bytes(), OURS)
 
 
 def read_suite(file: str) -> Suite:
-    """The suite in a file: YAML by its ending, else a table.
-
-    Args:
-        file: Its path; empty: the suite that comes with Sentiscope.
-
-    Raises:
-        DataError: it cannot be read or asked; the message names file, test and field.
-    """
+    """Read a suite: YAML by its ending, else a table; without a file, ours. DataError says what is wrong."""
     if not file:
         return our_suite()
     path = resolve(file)
@@ -45,20 +38,11 @@ def read_suite(file: str) -> Suite:
 
 
 def parse(content: bytes, file: str) -> Suite:
-    """The suite that YAML of our own describes; that of others is read by `read_suite`, in another process.
-
-    Args:
-        content: UTF-8.
-        file: Its name, for messages.
-
-    Raises:
-        DataError: it is no YAML, or no suite; the message names test and field.
-    """
+    """Return the suite that our own YAML describes; that of others is read by `read_suite`, in another process."""
     return _suite(parse_yaml(content, file), file)
 
 
 def _suite(found: Any, file: str) -> Suite:
-    """Build the suite that plain data describe; raises as `parse`."""
     if not isinstance(found, dict):
         raise DataError("a suite has a name and tests; see `sentiscope behave --help`", file=file)
     try:

@@ -18,14 +18,7 @@ Pairs = list[tuple[str, bool | None]]
 
 
 def report(runs: Sequence[Judged]) -> dict[str, Any]:
-    """Failure rates by capability, test and run, what fails, and where two runs differ.
-
-    Args:
-        runs: Of the same suite, at least one.
-
-    Returns:
-        As `core.api.behave`, without `file`.
-    """
+    """Return failure rates by capability, test and run, failing cases, and differences; see `core.api.behave`."""
     suite, agreements = runs[0].suite, {each.run: _agreement(each) for each in runs}
     return {
         "suite": {
@@ -74,7 +67,7 @@ def _agreement(judged: Judged) -> float:
 
 
 def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
-    """A failure rate; `rate` and `interval` are None where nothing could be asked."""
+    """Return a failure rate; `rate` and `interval` are None where nothing could be asked."""
     found = _failures(judged, tests)
     interval = found.interval(agreement_)
     return {
@@ -89,7 +82,6 @@ def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict
 
 
 def _consistency(judged: Judged, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
-    """Of the contrast sets; None where there are none."""
     marks: Pairs = [
         (case.group, passed)
         for test in tests
@@ -127,7 +119,7 @@ def _said(answer: Answer) -> dict[str, Any]:
 
 
 def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
-    """Every pair of runs on every capability, Holm over all of them; each interval at the level of its step."""
+    """Compare every pair of runs on every capability, Holm over all; each interval at the level of its step."""
     suite, found = runs[0].suite, list[tuple[dict[str, Any], Difference]]()
     for name in suite.capabilities:
         for first, second in combinations(runs, 2):

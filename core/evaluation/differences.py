@@ -33,13 +33,11 @@ from core.text.words import is_bare_mark, split_words
 
 ALPHA = 0.01
 """Of a comparison: how often it warns of anything at most, where both sides are drawn alike."""
-FEWEST = 25
-"""Texts of either side below which nothing is compared."""
+FEWEST = 25  # texts of either side below which nothing is compared
 MOST, MOST_READ = 1000, 5000
 """Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
 EXCHANGES = 1999
-MOST_REPEATED = 20_000
-"""Texts that occur twice or more, above which a sample of all is exchanged."""
+MOST_REPEATED = 20_000  # texts that occur twice or more, above which a sample of all is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
 """Smaller differences are not told, however sure: of a share, and of length 20 %."""
 TESTS = {
@@ -49,24 +47,22 @@ TESTS = {
     "in training": "permutation test",
     "repeats": "permutation test",
 }
-RARE = 5
-"""Expected rows below which a class is counted with the others that are as rare."""
+RARE = 5  # expected rows below which a class is counted with the others that are as rare
 LEVEL = 0.95
 
 
 class Difference(NamedTuple):
-    """Of two means or shares, the other side less the first."""
+    """Two means or shares, and the other less the first."""
 
     training: float
     split: float
     low: float
-    high: float
-    """Ends of the 95 % interval of the difference."""
+    high: float  # ends of the 95 % interval of the difference
     p: float
 
     @property
     def difference(self) -> float:
-        """The other side less the first."""
+        """Return the other side less the first."""
         return self.split - self.training
 
 
@@ -74,8 +70,7 @@ class ComparedTexts(NamedTuple):
     """Texts with their classes."""
 
     texts: Sequence[str]
-    has: np.ndarray | None
-    """(n, C) bool; None: their classes are not known."""
+    has: np.ndarray | None  # (n, C) bool; None: their classes are not known
 
 
 def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
@@ -140,12 +135,12 @@ def find_differences(
     """Compare texts with those that a model learned from, or with others that are like them.
 
     Args:
-        first: the training texts, or held-out texts of the same origin.
-        other: the texts in question.
+        first: The training texts, or held-out texts of the same origin.
+        other: The texts in question.
         classes: C names.
-        name: of the other side, as it is spoken of: `test`, `the file`.
-        known: of the first side.
-        learned: whether the first side was learned from, so that its texts on the other side are a leak; else both
+        name: Of the other side, as it is spoken of: `test`, `the file`.
+        known: Name of the first side.
+        learned: Whether the first side was learned from, so that its texts on the other side are a leak; else both
             sides have predicted labels.
 
     Returns:
@@ -199,7 +194,6 @@ def find_differences(
 
 
 def _has_several(has: np.ndarray | None) -> bool:
-    """Return whether a text may have several labels, or none."""
     return has is not None and not (has.sum(1) == 1).all()
 
 
@@ -313,7 +307,7 @@ def _compare_repeats(
 
 
 def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """(`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
+    """Return (`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
     at_once, found = max(1, 1_000_000 // len(groups)), []
     for start in range(0, EXCHANGES, at_once):
         rounds = min(at_once, EXCHANGES - start)
@@ -324,12 +318,9 @@ def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.rand
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """(R, 2) texts of the other side that are in the first too, and that occur in it more than once.
+    """Return (R, 2) texts of the other side that are in the first too, and that occur in it more than once.
 
-    Args:
-        groups: (D,) which rows are the same text.
-        is_other: (R, D) bool, the rows of the other side in each of R exchanges.
-        number: of groups.
+    `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
     """
     places = groups + number * np.arange(len(is_other))[:, None]
     size, shape = number * len(is_other), (len(is_other), number)
@@ -339,7 +330,6 @@ def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.
 
 
 def _describe(row: dict[str, Any], name: str, known: str, *, predicted: bool) -> str:
-    """Return a sentence for a measure that differs."""
     kind, (low, high) = row["name"], row["interval"]
     compared = f"Compared with {known}, {name}"
     if kind == "length":

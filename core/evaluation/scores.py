@@ -18,92 +18,84 @@ from core.evaluation import weighted
 from core.evaluation.weighted import BINS, ratio, reached
 from core.exceptions import InputError
 
-HALF = 0.5
-"""The threshold where none is given."""
-EPSILON = np.finfo(np.float64).eps
-"""Probabilities are kept this far from 0 and 1 where their logarithm is asked."""
+HALF = 0.5  # the threshold where none is given
+EPSILON = np.finfo(np.float64).eps  # probabilities are kept this far from 0 and 1 where their logarithm is asked
 Part = Literal["precision", "recall", "f1"]
 SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}
-"""hits / (a · true + b · predicted): what each measure divides by."""
+"""Hits / (a · true + b · predicted): what each measure divides by."""
 AREAS = {"roc": weighted.roc_area, "precision": weighted.precision_area}
 
 
 class Scores(ABC):
     """n rows, with what several measures share computed once. `mean`, `averaged` and `area` are what metrics are of."""
 
-    labels: np.ndarray
-    """(n,) class numbers, or (n, C) booleans."""
-    probabilities: np.ndarray
-    """(n, C) float64."""
-    answers: np.ndarray
-    """(n,) or (n, C): what is predicted of each row."""
-    true: np.ndarray
-    """(n, C) booleans: what each row has."""
-    predicted: np.ndarray
-    """(n, C) booleans: what is predicted of it."""
+    labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
+    probabilities: np.ndarray  # (n, C) float64
+    answers: np.ndarray  # (n,) or (n, C): what is predicted of each row
+    true: np.ndarray  # (n, C) booleans: what each row has
+    predicted: np.ndarray  # (n, C) booleans: what is predicted of it
 
     @property
     @abstractmethod
     def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where all that is predicted is right."""
+        """Return (n,) float64: 1 where all that is predicted is right."""
 
     @property
     @abstractmethod
     def surprise(self) -> np.ndarray:
-        """(n,): mean negative log probability of what is true."""
+        """Return (n,): mean negative log probability of what is true."""
 
     @property
     @abstractmethod
     def distance(self) -> np.ndarray:
-        """(n,): squared distance of probabilities and truth, 0 best, 1 worst."""
+        """Return (n,): squared distance of probabilities and truth, 0 best, 1 worst."""
 
     @property
     @abstractmethod
     def ranked(self) -> Sequence[int]:
-        """The classes whose areas are averaged."""
+        """Return the classes whose areas are averaged."""
 
     @abstractmethod
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """(R, C) weights of rows with and predicted to have each class → (R, C): 1 for what macro averages are over."""
+        """Return (R, C) of weights with each true and predicted class: 1 for what macro averages are over."""
 
     @property
     @abstractmethod
     def unranked(self) -> Sequence[int]:
-        """The classes for which metrics that rank are not defined on these rows."""
+        """Return the classes for which metrics that rank are not defined on these rows."""
 
-    scale: bool = False
-    """Whether these are three classes or more that stand in an order."""
+    scale: bool = False  # whether these are three classes or more that stand in an order
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def missed(self) -> np.ndarray:
-        """(n,): share of wrong decisions."""
+        """Return (n,): share of wrong decisions."""
         return (self.true != self.predicted).mean(1)
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(n, C) float64 each: right and predicted, true, predicted."""
+        """Return (n, C) float64 each: right and predicted, true, predicted."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per class, see `weighted.rank`."""
+        """Return per class, see `weighted.rank`."""
         return weighted.rank(self.probabilities)
 
     def positive(self, number: int) -> np.ndarray:
-        """(n,) booleans: the rows of a class."""
+        """Return (n,) booleans: the rows of a class."""
         return self.true[:, number]
 
     def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(n,) values → (R,) weighted means."""
+        """Return (R,) weighted means of (n,) values."""
         return weighted.mean(values, weights)
 
     def averaged(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
-        """(R,) precision, recall or F1; what divides by nothing counts 0."""
+        """Return (R,) precision, recall or F1; what divides by nothing counts 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
@@ -117,7 +109,7 @@ class Scores(ABC):
     def area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
-        """(R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
+        """Return (R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
         values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
@@ -126,13 +118,7 @@ class Scores(ABC):
 
 
 class Single(Scores):
-    """Rows with one label each, of which the most probable class is predicted.
-
-    Args:
-        labels: (n,) class numbers.
-        probabilities: (n, C).
-        ordered: Whether the numbers are places on a scale.
-    """
+    """Rows with one label each (n,), of which the most probable class is predicted; `ordered` on a scale."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -144,41 +130,41 @@ class Single(Scores):
 
     @cached_property
     def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where the most probable class is the label."""
+        """Return (n,) float64: 1 where the most probable class is the label."""
         return (self.answers == self.labels).astype(float)
 
     @property
     def surprise(self) -> np.ndarray:
-        """(n,): negative log probability of the label."""
+        """Return (n,): negative log probability of the label."""
         true = self.probabilities[np.arange(len(self.labels)), self.labels]
         return -np.log(np.clip(true, EPSILON, 1 - EPSILON))
 
     @property
     def distance(self) -> np.ndarray:
-        """(n,): half the squared distance between probabilities and the label's unit vector."""
+        """Return (n,): half the squared distance between probabilities and the label's unit vector."""
         return ((self.probabilities - self.true) ** 2).sum(1) / 2
 
     @property
     def ranked(self) -> Sequence[int]:
-        """All classes; of two, the second one alone."""
+        """Return all classes; of two, the second one alone."""
         return [1] if self.classes == 2 else range(self.classes)
 
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """The classes with a label or a prediction."""
+        """Return the classes with a label or a prediction."""
         return (true + predicted > 0).astype(float)
 
     @property
     def unranked(self) -> Sequence[int]:
-        """Those without a row."""
+        """Return classes without a row."""
         return sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
     @property
     def steps(self) -> np.ndarray:
-        """(n,) float64: how many classes lie between label and prediction, plus one; 0 where they are the same."""
+        """Return (n,) float64: classes between label and prediction, plus one; 0 where they are the same."""
         return np.abs(self.answers - self.labels).astype(float)
 
     def quadratic_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """(R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
+        """Return (R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
 
         Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
         """
@@ -189,29 +175,23 @@ class Single(Scores):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
     def calibration_error(self, weights: np.ndarray) -> np.ndarray:
-        """ECE (Guo et al. 2017): 15 equal bins of confidence, gap of accuracy and confidence, by weight of the bin."""
+        """Compute ECE (Guo et al. 2017): 15 equal bins of confidence, gap to accuracy, by weight of the bin."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 
     @cached_property
     def bins(self) -> np.ndarray:
-        """(n, 15) booleans: the bin of each row's confidence."""
+        """Return (n, 15) booleans: the bin of each row's confidence."""
         return weighted.confidence_bin(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """(n, 15): confidence less 1 where the row is right, less 0 where it is wrong; in the bin of the confidence."""
+        """Return (n, 15): confidence less 1 where the row is right, less 0 where wrong, in its bin."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
 class Multi(Scores):
-    """Rows with several labels, or none.
-
-    Args:
-        labels: (n, C), nonzero where the row has the label.
-        probabilities: (n, C).
-        thresholds: (C,) or one for all.
-    """
+    """Rows with several labels (n, C), or none; predicted above (C,) thresholds, or one for all."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
@@ -220,32 +200,32 @@ class Multi(Scores):
 
     @property
     def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where every label is right."""
+        """Return (n,) float64: 1 where every label is right."""
         return (self.true == self.predicted).all(1).astype(float)
 
     @property
     def surprise(self) -> np.ndarray:
-        """(n,): negative log probability of having or not having each label, mean over labels."""
+        """Return (n,): negative log probability of having or not having each label, mean over labels."""
         true = np.where(self.true, self.probabilities, 1 - self.probabilities)
         return -np.log(np.clip(true, EPSILON, 1 - EPSILON)).mean(1)
 
     @property
     def distance(self) -> np.ndarray:
-        """(n,): mean over labels."""
+        """Return (n,): mean over labels."""
         return ((self.probabilities - self.true) ** 2).mean(1)
 
     @property
     def ranked(self) -> Sequence[int]:
-        """All labels."""
+        """Return all labels."""
         return range(self.true.shape[1])
 
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """All labels."""
+        """Return all labels."""
         return np.ones_like(true)
 
     @property
     def unranked(self) -> Sequence[int]:
-        """Those that all rows or none have."""
+        """Return labels that all rows or none have."""
         rows = self.true.sum(0)
         return np.flatnonzero((rows == 0) | (rows == len(self))).tolist()
 
@@ -258,12 +238,9 @@ def scored(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """The scores of rows of a task, shapes and label range verified.
+    """Return the scores of rows of a task; InputError if shapes or label range do not fit.
 
     `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
-
-    Raises:
-        InputError: says what does not fit.
     """
     if task == "single":
         return _single(labels, probabilities, ordered)
@@ -287,16 +264,14 @@ def _single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> Sin
     return Single(labels, probabilities, ordered=ordered)
 
 
-NOTHING = "none of them"
-"""Stands for the labels of a text that has none."""
-SEVERAL = "the texts have several labels each, so that none belongs to one class only"
-"""Why there is no silhouette."""
+NOTHING = "none of them"  # stands for the labels of a text that has none
+SEVERAL = "the texts have several labels each, so that none belongs to one class only"  # why there is no silhouette
 
 
 def confusions(
     labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
 ) -> dict[str, list[list[int]]]:
-    """Each label's counts, 2 × 2: rows without and with the label, columns not predicted and predicted."""
+    """Count each label 2 × 2: rows without and with the label, columns not predicted and predicted."""
     scores = scored(labels, probabilities, "multi", thresholds)
     cells = scores.true * 2 + scores.predicted
     return {
@@ -305,12 +280,12 @@ def confusions(
 
 
 def label_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """The names of the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
+    """Name the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """(C,) the threshold of each label at which its F1 on these rows is highest; 0.5 for a label without rows.
+    """Return (C,) the threshold of each label at which its F1 on these rows is highest; 0.5 for a label without rows.
 
     It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
     it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.

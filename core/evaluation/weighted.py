@@ -21,7 +21,7 @@ class Ranked(Protocol):
 
 
 def rank(probabilities: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Per column of (n, C): rows by falling value, and where in that order each distinct value starts."""
+    """Return per column of (n, C): rows by falling value, and where in that order each distinct value starts."""
     orders = [np.argsort(-column, kind="stable") for column in probabilities.T]
     return [
         (order, np.flatnonzero(np.diff(column[order], prepend=np.inf)))
@@ -30,12 +30,12 @@ def rank(probabilities: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def confidence_bin(confidence: np.ndarray) -> np.ndarray:
-    """The bin of each confidence: bin k holds k/15 < confidence <= (k+1)/15."""
+    """Return the bin of each confidence: bin k holds k/15 < confidence <= (k+1)/15."""
     return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
 def reached(scores: Ranked, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of true and of false positives of a class at each distinct threshold, falling; each (R, thresholds)."""
+    """Return true and false positives (weights) of a class at each threshold, falling; each (R, thresholds)."""
     order, starts = scores.ranking[number]
     sorted_weights = weights[:, order]
     positive = scores.positive(number)[order]
@@ -45,25 +45,25 @@ def reached(scores: Ranked, weights: np.ndarray, number: int) -> tuple[np.ndarra
 
 
 def roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve by trapezoids; NaN without positives or negatives. (R, thresholds) → (R,)."""
+    """Return (R,) area under the ROC curve by trapezoids; NaN without positives or negatives."""
     steps = np.diff(false, axis=1, prepend=0)
     heights = true - np.diff(true, axis=1, prepend=0) / 2
     return ratio((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
 
 
 def precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
-    """Average precision: precision at each threshold by the recall gained there; NaN without positives."""
+    """Return average precision: precision at each threshold by the recall gained there; NaN without positives."""
     gained = np.diff(true, axis=1, prepend=0) * ratio(true, true + false)
     return ratio(gained.sum(1), true[:, -1], empty=np.nan)
 
 
 def mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n,) values → (R,) weighted means; NaN where nothing weighs."""
+    """Return (R,) weighted means of (n,) values; NaN where nothing weighs."""
     with np.errstate(invalid="ignore"):
         return weights @ values / weights.sum(1)
 
 
 def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
-    """Elementwise quotient; `empty` where there is no whole."""
+    """Return the elementwise quotient; `empty` where there is no whole."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)

@@ -22,8 +22,7 @@ from core.runs.store import RunStore
 log = logging.getLogger(__name__)
 
 FOLDER = "failures"
-VERSION = 1
-"""Raised whenever the same run and data would give other columns."""
+VERSION = 1  # raised whenever the same run and data would give other columns
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,7 @@ class SplitAnalysis(Analysis[Found]):
     def of(cls, store: RunStore, record: RunRecord, split: str) -> Self:
         """Name the file after all that the result depends on, the predictions of the split among it.
 
-        Raises:
-            OSError: a file of the run is missing.
+        Raises OSError where a file of the run is missing.
         """
         said = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
         stem = f"{cls.name}-{fingerprint(cls.depends(store, record, split, said))}"
@@ -51,14 +49,7 @@ class SplitAnalysis(Analysis[Found]):
 
 
 def kept(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """An array from the cache, or made now and kept.
-
-    Args:
-        what: its name.
-        depends: all that it is made from, as plain data.
-        shape: it has.
-        make: what makes it.
-    """
+    """Return the array `what` of this shape from the cache; `make` it and keep it where it is not there."""
     stem = fingerprint({"version": VERSION, "what": what, "depends": depends})
     path = cache_folder() / FOLDER / f"{stem}.npy"
     try:

@@ -37,10 +37,8 @@ from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.words import is_bare_mark, split_words
 
-FEWEST = 25
-"""Texts of either side below which nothing is told."""
-LISTED = 30
-"""Words and phrases of either side."""
+FEWEST = 25  # texts of either side below which nothing is told
+LISTED = 30  # words and phrases of either side
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
@@ -49,32 +47,22 @@ class Marked(NamedTuple):
     """A word or phrase that more texts of one side have."""
 
     words: str
-    split: int
-    """Texts of the split that have it,"""
-    training: int
-    """and training texts."""
+    split: int  # texts of the split that have it
+    training: int  # training texts that have it
     log_odds: float
-    """Of a text having it, the split against training, with the prior of `core.failures.phrases`; above 0: more in the
-    split."""
+    """Of a text having it, the split against training, with the prior of `core.failures.phrases`."""
     low: float
-    high: float
-    """Ends of its 95 % interval."""
-    p_holm: float
-    """Fisher's exact test, both sides, after Holm over all that were tried."""
+    high: float  # ends of its 95 % interval
+    p_holm: float  # Fisher's exact test, both sides, after Holm over all that were tried
 
 
 def told_apart(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """AUC, the ends of its 95 % interval, and p of the two-sided test of 0.5.
+    """Return AUC of telling split from training texts, the ends of its 95 % interval, and the two-sided p of 0.5.
 
-    None: texts are so often the same that less than two folds hold two of either side.
-
-    Args:
-        texts: both sides.
-        of_split: (n,) bool.
-        config: how texts are read by the model; those that are read alike stand in the same fold.
-        tell: told what is done.
+    None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
+    that `config` reads alike stand in the same fold.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -110,12 +98,7 @@ def told_apart(
 
 
 def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
-    """AUC of scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014).
-
-    Args:
-        scores: (n,).
-        positive: (n,) bool, at least two of either.
-    """
+    """Compute AUC of (n,) scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014)."""
     from scipy.stats import rankdata
 
     ups, downs = scores[positive], scores[~positive]
@@ -127,7 +110,7 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
 
 
 def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Of each text that has words the share of them that no other training text has, (m',) and (n',).
+    """Return of each text that has words the share of them that no other training text has, (m',) and (n',).
 
     A training text is compared with the others, so that both sides mean the same where both are drawn alike. A test of
     the two takes the vocabulary as given: where nothing differs it says p < 0.05 in 8 of 100 draws (simulated, 300
@@ -141,7 +124,7 @@ def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.nd
 
 
 def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked], int]:
-    """Words, pairs and triples that more texts of one side have, surest first, and how many were tried.
+    """Find words, pairs and triples that more texts of one side have, surest first; also return how many were tried.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
@@ -173,7 +156,7 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked],
 
 
 def _log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """δ of a text having it, of texts that have it or not, and the ends of its interval."""
+    """Return δ of a text having it, of texts that have it or not, and the ends of its interval."""
     prior = PRIOR * (y + rest) / (n + m)
     parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
     delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
@@ -218,16 +201,7 @@ def shift(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """All of it as plain data; see `core.api.shift`.
-
-    Args:
-        training: its texts.
-        split: its texts.
-        has: (m, C) and (n, C) bool, the classes of each.
-        classes: C names.
-        config: how the model reads texts.
-        tell: told what is done.
-    """
+    """Compare texts of a split with training as plain data; `has` are (m, C) and (n, C) bool. See `core.api.shift`."""
     known: dict[str, Any] = {"n": {"training": len(training), "split": len(split)}, "left_out": ""}
     if min(len(training), len(split)) < FEWEST:
         left_out = f"{len(training)} training texts and {len(split)} of the split: too few to tell, {FEWEST} are needed"
@@ -269,7 +243,7 @@ def _plain(each: Difference) -> dict[str, Any]:
 
 
 def _balance(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Of each class its shares; p after Holm over the classes."""
+    """Return the shares of each class; p after Holm over the classes."""
     rows = [
         compare_shares((int(has[0][:, at].sum()), len(has[0])), (int(has[1][:, at].sum()), len(has[1])))
         for at in range(len(classes))
@@ -281,7 +255,7 @@ def _balance(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list
 
 
 def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """Chi-square of all classes at once."""
+    """Return p of the chi-square test of all classes at once."""
     from scipy.stats import chi2_contingency
 
     counts = np.stack([side.sum(0) for side in has])
@@ -289,8 +263,7 @@ def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
     return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else None
 
 
-VERSION = 1
-"""Raised whenever the same data would give others."""
+VERSION = 1  # raised whenever the same data would give others
 
 
 class _Kept(TypedDict):
@@ -323,11 +296,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         return "shift", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compare a split with the training texts (`core.failures.shift.shift`).
-
-        Raises:
-            NotAvailable: texts of either are not here, or the split is the training split.
-        """
+        """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
         from core.runs.seen import trained_on
 
         if self.split == TRAIN:

@@ -28,16 +28,14 @@ if TYPE_CHECKING:
 SHARED, OF = 4, 5
 """Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
 NEIGHBOURS = 10
-MOST = 10_000
-"""Training rows whose neighbourhood is looked at; of more, a seeded sample."""
-_BLOCK = 16_000_000
-"""Distances held at once."""
+MOST = 10_000  # training rows whose neighbourhood is looked at; of more, a seeded sample
+_BLOCK = 16_000_000  # distances held at once
 
 Words = frozenset[str]
 
 
 def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """(n,) bool: the texts whose different words are nearly those of a training text; see `SHARED`.
+    """Return (n,) bool: the texts whose different words are nearly those of a training text; see `SHARED`.
 
     Letter case and punctuation aside; never a text without words.
 
@@ -55,13 +53,9 @@ def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray
 
 
 def conflicting(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
-    """(n,) bool: where most of the ten nearest training rows have another label.
+    """Return (n,) bool: where most of the ten nearest training rows, by Euclidean distance, have another label.
 
-    Args:
-        vectors: (n, d) float32.
-        labels: (n,), or (n, C) of several labels: another one is any other set.
-        known: (m, d) those of training rows; Euclidean distance.
-        known_labels: their labels.
+    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) of several: another one is any other set.
     """
     import torch
 
@@ -78,7 +72,7 @@ def conflicting(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, know
 
 
 def sample(rows: int, seed: int = 0) -> np.ndarray:
-    """The training rows that are looked at, rising."""
+    """Return the training rows that are looked at, rising."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
@@ -89,7 +83,7 @@ def _words(text: str) -> Words:
 
 
 def _rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """So many of the rarest words that a set which shares enough with these has one of them."""
+    """Return so many of the rarest words that a set which shares enough with these has one of them."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 
@@ -109,47 +103,36 @@ class Training:
     """The training rows of a run, read when they are first wanted."""
 
     def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:
-        """Of a run.
-
-        Args:
-            store: where it lies.
-            record: of the run.
-            tell: told what is done, where that takes long.
-        """
         self.record, self.tell = record, tell
         self._store = store
 
     @property
     def data(self) -> Dataset:
-        """The whole data set.
-
-        Raises:
-            NotAvailable: it is not here, or not any more what it was.
-        """
+        """Return the whole data set; NotAvailable if it is not here, or not any more what it was."""
         if isinstance(self._read, NotAvailable):
             raise self._read
         return self._read
 
     @cached_property
     def texts(self) -> list[str]:
-        """All of them; raises as `data`."""
+        """Return all texts; raises as `data`."""
         found: list[str] = self.data.splits[TRAIN]["text"].tolist()
         return found
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """(m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
+        """Return (m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
         return self.data.targets(TRAIN)
 
     @cached_property
     def named(self) -> list[str]:
-        """The label of each by name, of several all with commas; raises as `data`."""
+        """Return the label of each by name, of several all with commas; raises as `data`."""
         has = self.labels > 0 if self.labels.ndim == 2 else np.eye(len(self.data.classes), dtype=bool)[self.labels]
         return label_names(has, self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Those whose neighbourhood is looked at, `near.MOST` at most, rising; raises as `data`."""
+        """Return the rows whose neighbourhood is looked at, `MOST` at most, rising; raises as `data`."""
         return sample(len(self.texts))
 
     @cached_property
@@ -160,16 +143,13 @@ class Training:
         return found
 
     def same(self, texts: list[str]) -> list[dict[str, int]]:
-        """Of each text the labels, with how many, of training texts that are the same to the run; raises as `data`."""
+        """Count of each text the labels of training texts that are the same to the run; raises as `data`."""
         return [dict(self._same.get(key, {})) for key in as_read(texts, self.record.config.text)]
 
     def vectors(self, width: int) -> np.ndarray:
-        """(rows, width) float32: what the model's head reads of `rows`, kept on disk.
+        """Return (rows, width) float32: what the model's head reads of `rows`, kept on disk.
 
-        Raises:
-            NotAvailable: the data are not here.
-            RunDamaged: the model cannot be read.
-            OSError: it has no weights.
+        Raises NotAvailable without data, RunDamaged if the model cannot be read, OSError without weights.
         """
 
         def make() -> np.ndarray:
