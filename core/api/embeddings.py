@@ -144,7 +144,8 @@ def neighbours(
 
     from core.evaluation.projection import ProjectionConfig
     from core.failures.neighbours import neighbours as found_of
-    from core.failures.neighbours import neighbours_report, place_of
+    from core.failures.neighbours import place_of
+    from core.failures.report import records
     from core.failures.table import read_table
     from core.runs.layers import LayerFiles
     from core.runs.load import load_run
@@ -175,7 +176,7 @@ def neighbours(
         "split": table.split,
         "space": space or HEAD,
         "text": text,
-        "neighbours": neighbours_report(found_of(table, there, asked, own, most)),
+        "neighbours": records(found_of(table, there, asked, own, most)),
     }
 
 

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from core.evaluation.significance import ALPHA, POWER, Both, Draws, Run, compare
+from core.evaluation.significance import ALPHA, POWER, Both, Compared, Draws, Run, compare
 from core.metrics import Metric, named
 from core.numbers import count
 
@@ -85,7 +85,6 @@ class McNemar:
 
     def _critical(self, alpha: float) -> float:
         """Return between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
-        import numpy as np
         from scipy.special import bdtr
 
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
@@ -151,8 +150,9 @@ class Wilcoxon:
         out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
-    def rows_needed(self, alpha: float) -> None:
+    def rows_needed(self, alpha: float) -> int | None:
         """Return None: more rows make no more folds."""
+        return None
 
     @cached_property
     def _means(self) -> np.ndarray:
@@ -180,30 +180,7 @@ METHOD = (
 )
 
 
-class Tested(Protocol):
-    """A difference of two models with its test; interval, p and plan are of one thing."""
-
-    @property
-    def test(self) -> str:
-        """Its name."""
-
-    @property
-    def difference(self) -> float:
-        """First less second."""
-
-    @property
-    def p(self) -> float:
-        """Two-sided."""
-
-    @property
-    def effect(self) -> float:
-        """McNemar: Cohen's g · bootstrap and swaps: Cohen's d over rows · Wilcoxon: rank-biserial correlation."""
-
-    def interval(self, alpha: float) -> tuple[float, float] | None:
-        """Leaves out 0 exactly where p is below alpha; None where nothing can be said at this level."""
-
-    def rows_needed(self, alpha: float) -> int | None:
-        """For 80 % power at alpha; None where no number of rows would do."""
+Tested = McNemar | Wilcoxon | Compared  # with interval, p and plan of one thing
 
 
 @dataclass(frozen=True)
@@ -243,15 +220,17 @@ def holm(ps: Sequence[float]) -> list[Step]:
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
     test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
     """
-    order = sorted(range(len(ps)), key=lambda place: ps[place])
-    steps: dict[int, Step] = {}
-    adjusted, left = 0.0, len(ps)
-    for number, place in enumerate(order):
-        adjusted = min(1.0, max(adjusted, ps[place] * (len(ps) - number)))
-        if adjusted < ALPHA:
-            left = len(ps) - number - 1
-        steps[place] = Step(adjusted, ALPHA / (len(ps) - number if adjusted < ALPHA else left))
-    return [steps[place] for place in range(len(ps))]
+    adjusted, steps = adjust_holm(np.array(ps, float)).tolist(), np.argsort(np.argsort(ps, kind="stable")).tolist()
+    left = sum(p >= ALPHA for p in adjusted)
+    alphas = (ALPHA / (len(ps) - step if p < ALPHA else left) for p, step in zip(adjusted, steps, strict=True))
+    return [Step(p, alpha) for p, alpha in zip(adjusted, alphas, strict=True)]
+
+
+def adjust_holm(p: np.ndarray) -> np.ndarray:
+    """Return (n,) p after Holm; there may be hundreds of thousands."""
+    order, found = np.argsort(p, kind="stable"), np.empty(len(p))
+    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return found
 
 
 def better(pair: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset
 from core.evaluation.comparison import holm
-from core.evaluation.intervals import wilson
+from core.evaluation.intervals import newcombe, wilson
 from core.numbers import count, percent, signed
 from core.text.words import is_bare_mark, split_words
 
@@ -113,14 +113,24 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
 def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> Difference:
     """Compare two shares, each as (has, of): the score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
     (a, m), (b, n) = first, other
-    one, two = a / m, b / n
-    ends = wilson(a, m), wilson(b, n)
-    gap, pooled = two - one, (a + b) / (m + n)
-    low = gap - math.hypot(two - ends[1][0], ends[0][1] - one)
-    high = gap + math.hypot(ends[1][1] - two, one - ends[0][0])
+    pooled = (a + b) / (m + n)
     error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
-    p = 2 * statistics.NormalDist().cdf(-abs(gap) / error) if error else 1.0
-    return Difference(one, two, low, high, p)
+    p = 2 * statistics.NormalDist().cdf(-abs(b / n - a / m) / error) if error else 1.0
+    return Difference(a / m, b / n, *newcombe(b, n, a, m), p)
+
+
+def compare_classes(first: np.ndarray, other: np.ndarray) -> list[Difference]:
+    """Compare the share of each class of (m, C) and (n, C) bool."""
+    counts = zip(first.sum(0).tolist(), other.sum(0).tolist(), strict=True)
+    return [compare_shares((a, len(first)), (b, len(other))) for a, b in counts]
+
+
+def chi_square(counts: np.ndarray) -> float:
+    """Return p of all classes with rows at once, of (2, C) counts; 1 of a single class."""
+    from scipy.stats import chi2_contingency
+
+    counts = counts[:, counts.sum(0) > 0]
+    return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
 
 def find_differences(
@@ -199,24 +209,17 @@ def _has_several(has: np.ndarray | None) -> bool:
 
 def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[Difference, str]:
     """Compare the shares of all classes; the numbers are those of the class that differs most."""
-    each = [
-        compare_shares((int(first[:, at].sum()), len(first)), (int(other[:, at].sum()), len(other)))
-        for at in range(len(classes))
-    ]
+    each = compare_classes(first, other)
     if _has_several(first) or _has_several(other):
         at = min(range(len(each)), key=lambda place: each[place].p)
         return each[at]._replace(p=min(1.0, each[at].p * len(each))), classes[at]
-    from scipy.stats import chi2_contingency
-
     counts = np.stack([first.sum(0), other.sum(0)])
     expected = counts.sum(0) * min(len(first), len(other)) / counts.sum()
     rare = expected < RARE
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
-    counts = counts[:, counts.sum(0) > 0]
-    p = float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
     at = max(range(len(each)), key=lambda place: abs(each[place].difference))
-    return each[at]._replace(p=p), classes[at]
+    return each[at]._replace(p=chi_square(counts)), classes[at]
 
 
 def _key(text: str) -> str:
@@ -243,8 +246,8 @@ def _compare_words(
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
     some = rng.permutation(len(other))[:MOST]
-    sides = [_words(first[row]) for row in held], [_words(other[row]) for row in some]
-    known = {word for row in rest for word in _words(first[row])}
+    sides = [plain_words(first[row]) for row in held], [plain_words(other[row]) for row in some]
+    known = {word for row in rest for word in plain_words(first[row])}
     one, two = (np.log(np.maximum(1, [len(words) for words in side])) for side in sides)
     found = {"length": (_exchanged(one, two, rng), "")}
     one, two = (
@@ -255,7 +258,8 @@ def _compare_words(
     return found
 
 
-def _words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without marks."""
     return [word for word in split_words(text.lower()) if not is_bare_mark(word)]
 
 

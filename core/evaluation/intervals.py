@@ -16,8 +16,7 @@ import numpy as np
 
 from core.data.table import Task
 from core.evaluation.metrics import defined
-from core.evaluation.scores import HALF, SIDES, Single, scored
-from core.evaluation.weighted import ratio
+from core.evaluation.scores import HALF, SIDES, Single, ratio, scored
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95

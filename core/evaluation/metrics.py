@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation import weighted
-from core.evaluation.scores import HALF, SIDES, Scores, scored
-from core.evaluation.weighted import BINS, ratio
+from core.evaluation.scores import (
+    BINS,
+    HALF,
+    SIDES,
+    Scores,
+    confidence_bin,
+    precision_area,
+    ratio,
+    reached,
+    roc_area,
+    scored,
+)
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, metrics_of
 from core.training.scaling import Scaling
@@ -117,9 +126,9 @@ def per_class(
         if task == "multi":
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):
-            curve = weighted.reached(scores, once, number)
-            row["roc_auc"] = float(weighted.roc_area(*curve)[0])
-            row["average_precision"] = float(weighted.precision_area(*curve)[0])
+            curve = reached(scores, once, number)
+            row["roc_auc"] = float(roc_area(*curve)[0])
+            row["average_precision"] = float(precision_area(*curve)[0])
         found[name] = row
     return found
 
@@ -150,7 +159,7 @@ def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict
     """Return the 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None if empty)."""
     scores = scored(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
-    places = weighted.confidence_bin(confidence)
+    places = confidence_bin(confidence)
     bins = []
     for number in range(BINS):
         inside = places == number
@@ -203,6 +212,6 @@ def _curve(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     """Return true and false positives at each distinct threshold, falling, and the thresholds."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    true, false = weighted.reached(scores, np.ones((1, len(scores.labels))), number)
+    true, false = reached(scores, np.ones((1, len(scores.labels))), number)
     order, starts = scores.ranking[number]
     return true[0], false[0], scores.probabilities[order[starts], number]

@@ -17,8 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.conll import OUTSIDE
-from core.evaluation.scores import SIDES, Part
-from core.evaluation.weighted import ratio
+from core.evaluation.scores import SIDES, Part, ratio
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")

@@ -104,11 +104,7 @@ def yardstick_says(
 
 
 def yardstick_answers(
-    fingerprint: str,
-    classes: Sequence[str],
-    texts: Sequence[str],
-    dataset: Callable[[], Dataset],
-    model: str = WORDS,
+    fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
     """Predict (n, C) float64 of any texts; arguments and errors as of `yardstick_says`."""
     return fitted_yardstick(fingerprint, classes, dataset, model).says(texts).astype(np.float64)

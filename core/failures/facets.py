@@ -114,8 +114,7 @@ def _classes(table: Table) -> Iterator[Facet]:
         has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
     for name, matrix in has.items():
         yield Facet(
-            name,
-            tuple(Option(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
+            name, tuple(Option(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
         )
 
 

@@ -18,23 +18,23 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from core.data.table import TRAIN, Dataset, targets
+from core import evaluation, runs
+from core.data.table import TRAIN, Dataset
+from core.evaluation.differences import indicate
 from core.evaluation.scores import label_names
 from core.exceptions import DataError, NotAvailable
 from core.failures.kept import SplitAnalysis, kept
 from core.failures.table import Table, keys, read_table
 from core.runs.analyses import Offer
 from core.runs.errands import Tell
-from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.text.reading import as_read, reading
-
-if TYPE_CHECKING:
-    import pandas as pd
+from core.training.scaling import UNSCALED
 
 
 @dataclass(frozen=True)
@@ -122,18 +122,15 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
 
 def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
     """Predict (n, C) of the training rows, cross-fitted, and (m, C) of the split."""
-    from core.evaluation.yardstick import fitted_yardstick, kept_yardstick  # torch
-    from core.runs.taught import FOLDS, PRESET, cross_fitted
-    from core.training.scaling import UNSCALED
-
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
-    about = dataset.fingerprint, dataset.classes, lambda: dataset, PRESET
+    yardstick, taught = evaluation.yardstick, runs.taught
+    about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET
     tell("fitting TF-IDF", 0.0)
-    tfidf, chosen = fitted_yardstick(*about), float(kept_yardstick(*about)["C"])
+    tfidf, chosen = yardstick.fitted_yardstick(*about), float(yardstick.kept_yardstick(*about)["C"])
 
     def crossed() -> np.ndarray:
-        fold = count(1)
-        return cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(fold) / (FOLDS + 1)), chosen)
+        shares = (fold / (taught.FOLDS + 1) for fold in count(1))
+        return taught.cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
     cross = kept("cross-fitted", (dataset.fingerprint, reading(text), chosen), (rows, classes), crossed)
     return cross, replace(tfidf, scaling=UNSCALED).says(table.texts)
@@ -161,10 +158,7 @@ def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
-        has = targets(frame, len(dataset.classes), dataset.task)
-        if dataset.task == "single":
-            has = np.eye(len(dataset.classes), dtype=bool)[has]
-        named = label_names(has, dataset.classes)
+        named = label_names(indicate(dataset.targets(split), len(dataset.classes)), dataset.classes)
         texts += own
         names += named
         each = zip(range(len(own)), keys(own), named, strict=True)
@@ -176,19 +170,12 @@ def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
     return found
 
 
-VERSION = 3  # raised whenever the same run and data would give others
-
-
-class _Kept(TypedDict):
-    rows: list[Any]
-
-
 @dataclass(frozen=True)
 class LabelErrors(SplitAnalysis[dict[str, Any]]):
     """Labels of a split and of training that are likely wrong."""
 
     name = "labels"
-    shape = _Kept
+    VERSION = 3
     offer = Offer(
         "Look for label errors",
         "Looking for label errors",
@@ -197,12 +184,6 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         "separate process, which takes from seconds to minutes and is kept.",
     )
 
-    @classmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return the data and the predictions of the split."""
-        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
-        return about | {"split": split, "text": record.config.text}
-
     @property
     def words(self) -> tuple[str, ...]:
         """Return the command that finds them."""
@@ -210,10 +191,8 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Find the labels that are likely wrong."""
-        from core.runs.seen import trained_on
-
         table = read_table(self.store, self.run, self.split)
-        return label_errors(table, trained_on(table.record), tell)
+        return label_errors(table, runs.seen.trained_on(table.record), tell)
 
 
 def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
@@ -226,6 +205,4 @@ def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
 
 def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
     """Return the rows for which another label is likelier than their own, the most doubtful first."""
-    import pandas as pd
-
     return pd.DataFrame(found["rows"])

@@ -17,7 +17,6 @@ import pandas as pd
 
 from core.evaluation.neighbourhood import NEIGHBOURS, counted, nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.failures.report import records
 from core.failures.table import Table
 from core.failures.training import Training
 from core.runs.projections import Space
@@ -45,6 +44,7 @@ class Nearest:
 
     def __init__(self, table: Table, training: Training) -> None:
         self._table, self._training = table, training
+        self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
     def prepare(self, width: int) -> None:
         """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without them."""
@@ -98,10 +98,6 @@ class Nearest:
             except (RunDamaged, OSError):
                 return None
         return self._spaces.get(width)
-
-    @cached_property
-    def _spaces(self) -> dict[int, np.ndarray]:
-        return {}
 
 
 def _of_length_one(vectors: np.ndarray) -> np.ndarray:
@@ -162,11 +158,6 @@ def around(table: Table, space: Space, places: np.ndarray, most: int = NEIGHBOUR
     return table.frame[SHOWN].iloc[space.rows[outside[first]]].assign(near=votes[first], distance=mean[first])
 
 
-def neighbours_report(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Them as plain data."""
-    return records(found)
-
-
 MOST_COMMON = 200  # training sentences that can be asked for
 MOST_SELECTED = 2000  # selected sentences, a sample of more
 
@@ -188,15 +179,9 @@ class Common:
 
     def report(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        about = {
-            "n": self.n,
-            "looked_at": self.looked_at,
-            "among": self.among,
-            "each": self.each,
-            "true_share": self.true,
-            "said_share": self.said,
-        }
-        return {**about, "neighbours": self.found.to_dict("records")}
+        about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
+        shares = {"true_share": self.true, "said_share": self.said}
+        return {**about, **shares, "neighbours": self.found.to_dict("records")}
 
 
 def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Training, most: int = NEIGHBOURS) -> Common:
@@ -205,8 +190,6 @@ def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Trai
     Raises InputError for too large a `most`, NotAvailable without training texts or weights, RunDamaged if the model
     cannot be read.
     """
-    import pandas as pd
-
     if not 1 <= most <= MOST_COMMON:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")
     n = len(places)

@@ -47,11 +47,6 @@ class Overused(NamedTuple):
         return self.log_odds - half, self.log_odds + half
 
 
-def overused(texts: Sequence[str], chosen: np.ndarray) -> list[Overused]:
-    """Find the phrases of a selection, (n,) bool, as `Phrases.overused` gives them."""
-    return Phrases(texts).overused(chosen)
-
-
 class Phrases:
     """The phrases of many texts, numbered once for all selections of them."""
 
@@ -82,7 +77,8 @@ class Phrases:
         found = [each for length in range(1, longest + 1) for each in self._find_phrases(length, chosen, most, least_z)]
         listed: list[Overused] = []
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
-            if len(listed) < most and not any(_same(each, other) for other in listed):
+            alike = (other for other in listed if other.selected == each.selected)
+            if len(listed) < most and not any(is_within(each.words, other.words) for other in alike):
                 listed.append(each)
         return listed
 
@@ -105,7 +101,11 @@ class Phrases:
 
     def spelt(self, number: int, length: int) -> str:
         """Return the phrase of a length at a place of `texts_with`."""
-        return _spelt(int(self._lengths[length - 1][0][number]), self._words, length)
+        code, words = int(self._lengths[length - 1][0][number]), list[str]()
+        for _ in range(length):
+            code, place = divmod(code, len(self._words))
+            words.append(self._words[place])
+        return " ".join(reversed(words))
 
     def _find_phrases(self, length: int, chosen: np.ndarray, most: int, least_z: float) -> list[Overused]:
         y, y_rest = self.texts_with(chosen, length)
@@ -115,13 +115,8 @@ class Phrases:
         delta, z = log_odds(y, n, y_rest, n_rest)
         found = np.flatnonzero((y >= LEAST) & (z >= least_z))
         found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
-        return [
-            Overused(
-                self.spelt(int(one), length),
-                *(int(y[one]), int(y_rest[one]), float(delta[one]), float(z[one])),
-            )
-            for one in found
-        ]
+        numbers = zip(*(column[found].tolist() for column in (y, y_rest, delta, z)), strict=True)
+        return [Overused(self.spelt(int(one), length), *row) for one, row in zip(found, numbers, strict=True)]
 
 
 def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
@@ -171,14 +166,6 @@ def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np
     return at, phrases, which
 
 
-def _spelt(code: int, words: Sequence[str], length: int) -> str:
-    parts = []
-    for _ in range(length):
-        code, number = divmod(code, len(words))
-        parts.append(words[number])
-    return " ".join(reversed(parts))
-
-
-def _same(one: Overused, other: Overused) -> bool:
-    within = f" {one.words} " in f" {other.words} " or f" {other.words} " in f" {one.words} "
-    return within and one.selected == other.selected
+def is_within(one: str, other: str) -> bool:
+    """Return whether a phrase is part of another, or the other of it."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "

@@ -11,7 +11,6 @@ import pandas as pd
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
 from core.failures.facets import Facet, Facets, marking
-from core.failures.phrases import overused
 from core.failures.risk import TAGGED, gathered, slices_found
 from core.failures.rules import Clause
 from core.failures.table import Table
@@ -46,7 +45,7 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
         "absent": tags.absent,
         "slices": slices_found(facets, table.wrong),
         "marks": marking(table, tags.there, chosen, made_by(clauses)),
-        "words": [each._asdict() for each in overused(table.texts, chosen)],
+        "words": [each._asdict() for each in table.phrases.overused(chosen)],
         "rows": tagged,
     }
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,10 @@ from core.exceptions import InputError
 from core.failures.dates import Span, between, compared, span
 from core.failures.phrases import words_of
 from core.failures.table import SEVERAL, Table
+
+if TYPE_CHECKING:
+    from core.failures.coded import Coded
+    from core.failures.tags import Tagged
 
 CODE, CODED, NOTED = "code", ("coded", "uncoded"), ("noted", "unnoted")
 WORD = "word"
@@ -45,31 +49,6 @@ _DIGEST = re.compile(r"[0-9a-f]{16}")
 
 Keys = Callable[[str], Collection[str]]
 """Returns the keys of chosen rows by their digest; InputError where they are not kept."""
-
-
-class Tags(Protocol):
-    """What is asked of tags here."""
-
-    def rows(self, name: str) -> np.ndarray:
-        """(n,) bool: the rows that have a tag.
-
-        Raises:
-            InputError: there is no such tag, or not of this run; the message says why.
-        """
-
-
-class Codes(Protocol):
-    """What is asked of codes here."""
-
-    def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """(n,) bool: the rows of these keys that have a code; without one, that have any.
-
-        Raises:
-            InputError: there is no such code; the message says which there are.
-        """
-
-    def noted(self, keys: Sequence[str]) -> np.ndarray:
-        """(n,) bool: the rows of these keys that have a note."""
 
 
 @dataclass(frozen=True)
@@ -104,9 +83,9 @@ def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
 def rows(
     clauses: Sequence[Clause],
     table: Table,
-    tags: Tags | None = None,
+    tags: Tagged | None = None,
     keys: Keys | None = None,
-    codes: Codes | None = None,
+    codes: Coded | None = None,
 ) -> np.ndarray:
     """Return (n,) bool: where all clauses hold; everywhere without any.
 
@@ -205,7 +184,7 @@ def _check_order(clause: Clause, table: Table) -> None:
         _range(clause)
 
 
-def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, codes: Codes | None) -> np.ndarray:
+def _rows(clause: Clause, table: Table, tags: Tagged | None, keys: Keys | None, codes: Coded | None) -> np.ndarray:
     name, value = clause.name, clause.value
     if name in (*CODED, *NOTED, CODE):
         return _coded(clause, table, codes)
@@ -241,7 +220,7 @@ def _in_column(clause: Clause, table: Table) -> np.ndarray:
     return (table.written(name) == value).to_numpy(bool)
 
 
-def _coded(clause: Clause, table: Table, codes: Codes | None) -> np.ndarray:
+def _coded(clause: Clause, table: Table, codes: Coded | None) -> np.ndarray:
     if codes is None:
         raise ValueError("a clause of codes needs the codes")
     keys = table.frame["key"].tolist()

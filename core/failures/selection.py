@@ -25,11 +25,12 @@ from core.atomic import storage_errors, write_text
 from core.data.findings import shown
 from core.exceptions import InputError, RunDamaged
 from core.failures import rules
+from core.failures.coded import Coded
 from core.failures.codes import Codes, data_of
 from core.failures.phrases import words_of
 from core.failures.rules import IDS, RANGE, Clause
 from core.failures.table import SEVERAL, Table
-from core.failures.tags import BY_DEFINITION, called
+from core.failures.tags import BY_DEFINITION, Tagged, called
 from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.store import RunStore
@@ -102,13 +103,6 @@ def recall(store: RunStore, digest: str) -> Group:
     if found.digest != digest or any(len(each) not in (0, len(found.keys)) for each in (found.texts, found.labels)):
         raise RunDamaged(f"{path}: cannot be read: it holds other sentences than those that were kept under this name")
     return found
-
-
-def keys_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return keys of sentences that are rows of no table, made as those of its rows are."""
-    from core.failures.table import keys
-
-    return tuple(keys(texts))
 
 
 def _clear(folder: Path) -> None:
@@ -213,11 +207,7 @@ class Selected:
 
 
 def select(
-    selection: Selection,
-    table: Table,
-    tags: rules.Tags | None,
-    store: RunStore,
-    codes: rules.Codes | None = None,
+    selection: Selection, table: Table, tags: Tagged | None, store: RunStore, codes: Coded | None = None
 ) -> Selected:
     """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
 
@@ -251,7 +241,7 @@ def fixes_outcome(selected: Selected, table: Table) -> bool:
 
 
 def chosen_rows(
-    selection: Selection, table: Table, tags: rules.Tags | None, store: RunStore
+    selection: Selection, table: Table, tags: Tagged | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
     """Return the clauses, and (n,) bool: the same rows; raises as `select`."""
     selected, found = select(selection, table, tags, store), np.zeros(len(table), bool)

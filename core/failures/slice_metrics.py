@@ -12,8 +12,8 @@ from core.evaluation.intervals import intervals, newcombe, per_class_intervals
 from core.evaluation.metrics import evaluate, per_class
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, RunDamaged
+from core.failures.coded import Coded
 from core.failures.report import rate
-from core.failures.rules import Codes
 from core.failures.selection import in_words, keep, parse, select
 from core.failures.slices import Slice
 from core.failures.table import Table, read_table
@@ -125,14 +125,14 @@ _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 
 
 def slices_report(
-    store: RunStore, table: Table, kept: Sequence[Slice], codes: Codes | None = None
+    store: RunStore, table: Table, kept: Sequence[Slice], codes: Coded | None = None
 ) -> list[dict[str, Any]]:
     """Return rules and numbers of each slice, see `core.api.slices`; without `codes` those of everybody count."""
     tagged = Tagged(store, table)
     return [slice_report(store, table, tagged, each, codes) for each in kept]
 
 
-def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Codes | None) -> dict[str, Any]:
+def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Coded | None) -> dict[str, Any]:
     """Return the rules and numbers of a slice; `tagged` has the tags of the table."""
     asked = parse(one.select)
     about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}

@@ -22,8 +22,9 @@ from core import stored
 from core.atomic import storage_errors, write_text
 from core.data.findings import shown
 from core.exceptions import InputError
+from core.failures.coded import Coded
 from core.failures.codes import data_of
-from core.failures.rules import Codes, of_readers
+from core.failures.rules import of_readers
 from core.failures.selection import Group, Selection, keep, parse, recall, select
 from core.failures.table import Table, keys
 from core.failures.tags import Tagged
@@ -154,7 +155,7 @@ def with_slices(
     sides: Sides,
     kept: Sequence[Slice],
     read: Callable[[RunRecord, str], Table],
-    codes: Codes | None = None,
+    codes: Coded | None = None,
 ) -> Sides:
     """Return the sides with the rows of each slice, and notes on those that are left out.
 
@@ -195,7 +196,7 @@ def with_slices(
     return replace(sides, slices=found, notes=(*sides.notes, *notes))
 
 
-def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Codes | None) -> frozenset[str]:
+def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Coded | None) -> frozenset[str]:
     """Return the sentences of a slice, as one run has them."""
     places = select(parse(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())

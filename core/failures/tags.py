@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core import runs
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import unsure, wording
 from core.failures.kept import kept
@@ -172,8 +173,7 @@ class Tagged:
             found = wording.signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
-        made = kept("signs", self._texts, (len(names), len(self._table)), make)
-        return dict(zip(names, made, strict=True))
+        return dict(zip(names, kept("signs", self._texts, (len(names), len(self._table)), make), strict=True))
 
     @cached_property
     def _words(self) -> Found:
@@ -183,10 +183,7 @@ class Tagged:
         for name in wording.NAMED:
             known = language in wording.LANGUAGES
             found[name] = wording.of_words(name, words, language) if known else wording.unknown_language(language)
-        return {**found, "lexicon disagrees": self._lexicon(words, language)}
-
-    def _lexicon(self, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-        return wording.disagrees(self._table, words, language)
+        return {**found, "lexicon disagrees": wording.disagrees(self._table, words, language)}
 
     @cached_property
     def _read(self) -> Found:
@@ -223,9 +220,7 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
-            from core.runs.vectors import read_vectors
-
-            vectors, true = read_vectors(self._folder, self._table.split, record.classes)
+            vectors, true = runs.vectors.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return conflicting(vectors, true.astype(np.int64), self.training.vectors(vectors.shape[1]), labels)
 
@@ -280,11 +275,9 @@ class Tagged:
 
     def _disagrees(self, run: str) -> np.ndarray:
         """Return (n,) bool: where another run on the same rows says something else."""
-        from core.runs.answers import aligned
-
         if run not in self._apart:
             record, split = self._table.record, self._table.split
-            _, other = aligned([answers_for(self._store, name, split) for name in (record.run, run)])
+            _, other = runs.answers.aligned([answers_for(self._store, name, split) for name in (record.run, run)])
             self._apart[run] = (table_of(other, split).said != self._table.said).any(1)
         return self._apart[run]
 
@@ -320,7 +313,5 @@ def about(tag: str) -> str:
 
 def _reading(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
     """Return (2, n) bool: many unknown words, and too long."""
-    from core.runs.seen import read
-
     unknown = [(tokenizer.unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
-    return np.array([unknown, read(tokenizer, texts).cut], bool)
+    return np.array([unknown, runs.seen.read(tokenizer, texts).cut], bool)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.data.table import TRAIN
+from core import runs
+from core.data.table import TRAIN, Dataset
+from core.evaluation.differences import indicate, plain_words
 from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
 from core.failures.kept import kept
@@ -19,11 +20,6 @@ from core.runs.errands import Tell
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.text.reading import as_read
-from core.text.words import is_bare_mark, split_words
-
-if TYPE_CHECKING:
-    from core.data.table import Dataset
-
 
 SHARED, OF = 4, 5
 """Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
@@ -42,8 +38,8 @@ def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray
     Exact: sets that share so much must share one of their few rarest words (prefix filter; Chaudhuri, Ganti and Kaushik
     2006; Bayardo, Ma and Srikant 2007), so that only those are compared.
     """
-    known = {words for words in map(_words, training) if words}
-    asked = list(map(_words, texts))
+    known = {frozenset(words) for words in map(plain_words, training) if words}
+    asked = [frozenset(plain_words(text)) for text in texts]
     frequency = Counter(word for words in known for word in words)
     index: dict[str, list[Words]] = defaultdict(list)
     for words in known:
@@ -76,10 +72,6 @@ def sample(rows: int, seed: int = 0) -> np.ndarray:
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
-
-
-def _words(text: str) -> Words:
-    return frozenset(word for word in split_words(text.lower()) if not is_bare_mark(word))
 
 
 def _rarest(words: Words, frequency: Counter[str]) -> list[str]:
@@ -116,8 +108,7 @@ class Training:
     @cached_property
     def texts(self) -> list[str]:
         """Return all texts; raises as `data`."""
-        found: list[str] = self.data.splits[TRAIN]["text"].tolist()
-        return found
+        return self.data.splits[TRAIN]["text"].tolist()
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -127,8 +118,7 @@ class Training:
     @cached_property
     def named(self) -> list[str]:
         """Return the label of each by name, of several all with commas; raises as `data`."""
-        has = self.labels > 0 if self.labels.ndim == 2 else np.eye(len(self.data.classes), dtype=bool)[self.labels]
-        return label_names(has, self.data.classes)
+        return label_names(indicate(self.labels, len(self.data.classes)), self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -153,11 +143,9 @@ class Training:
         """
 
         def make() -> np.ndarray:
-            from core.runs.load import load_run
-
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
-            return load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
+            return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
 
         folder = self._store.path(self.record.run)
         model = [file_fingerprint(folder / name) for name in (WEIGHTS, TOKENIZER)]
@@ -166,10 +154,8 @@ class Training:
 
     @cached_property
     def _read(self) -> Dataset | NotAvailable:
-        from core.runs.seen import trained_on
-
         self.tell("reading the data", None)
         try:
-            return trained_on(self.record)
+            return runs.seen.trained_on(self.record)
         except NotAvailable as error:
             return error

@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from core import runs
 from core.evaluation.scores import HALF, scored
 from core.exceptions import NotAvailable
 from core.failures.kept import SplitAnalysis
@@ -30,7 +31,6 @@ READINGS = 20
 FLIPS = 0.2
 SPREAD = 0.15
 SEED = 0
-VERSION = 1  # raised whenever the same run and texts would give others
 
 
 class Uncertain(TypedDict):
@@ -74,6 +74,7 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
     """`flips` and `spread` of each text of a split, rounded to four places."""
 
     name = "unsure"
+    VERSION = 1
     shape = Uncertain
     offer = Offer(
         "Find what is uncertain under MC dropout",
@@ -85,11 +86,10 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
     )
 
     @classmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return the model, the readings and the predictions; a file of the run may be missing."""
+    def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
+        """Return the model and the readings; a file of the run may be missing."""
         model = [file_fingerprint(store.path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
-        about = {"version": VERSION, "model": model, "readings": READINGS, "seed": SEED, "data": record.config.data}
-        return {**about, "said": said}
+        return {"model": model, "readings": READINGS, "seed": SEED}
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -98,12 +98,10 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
 
     def find(self, tell: Tell) -> Uncertain:
         """Read every text again and again; RunDamaged if the model cannot be read."""
-        from core.runs.load import load_run
-
         asked, table = answers_for(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
         record = table.record
         limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
-        model, answers, chances = load_run(self.store, self.run).dropping(SEED), [], []
+        model, answers, chances = runs.load.load_run(self.store, self.run).dropping(SEED), [], []
         for reading in range(READINGS):
             tell("reading with dropout on", reading / READINGS)
             found = model.predict(table.texts).probabilities

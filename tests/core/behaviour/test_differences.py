@@ -58,15 +58,8 @@ def asked(name, suite, failed):
 
 def test_holm_finds_what_bonferroni_finds_and_more():
     """Of ten capabilities eight differ plainly, so that the ninth need pass a half of 5 % and no tenth."""
-    tests = [
-        SuiteTest(
-            f"t{test}",
-            f"c{test}",
-            "minimum",
-            tuple(Case((f"{test} {n}",), ("positive",), f"{test} {n}") for n in range(40)),
-        )
-        for test in range(10)
-    ]
+    cases = [tuple(Case((f"{t} {n}",), ("positive",), f"{t} {n}") for n in range(40)) for t in range(10)]
+    tests = (SuiteTest(f"t{number}", f"c{number}", "minimum", own) for number, own in enumerate(cases))
     suite = Suite("ours", tuple(tests))
     found = report([asked("a", suite, [40] * 8 + [10, 0]), asked("b", suite, [0] * 8 + [4, 0])])["differences"]
     assert [each["differ"] for each in found] == [True] * 9 + [False]

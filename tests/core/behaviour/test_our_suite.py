@@ -56,10 +56,7 @@ def test_praise_and_blame_are_asked_for_about_as_often(suite):
     assert 0.45 < positive / (positive + negative) < 0.55
 
 
-def test_no_slot_is_left_and_every_sentence_is_one_line(suite):
+def test_sentences_have_no_slot_left_one_line_and_the_right_articles(suite):
     assert [text for text in suite.texts if set("{}\n\t") & set(text) or text != text.strip() or "  " in text] == []
-
-
-def test_no_article_stands_before_the_wrong_sound(suite):
     wrong = [" a a", " a e", " a i", " an b", " an d", " an g", " an l", " an m", " an s", " an t", " an w"]
     assert [text for text in suite.texts if any(each in text.lower() for each in wrong)] == []

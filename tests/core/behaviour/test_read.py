@@ -24,10 +24,7 @@ ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: 
         (b"name: a\n\ttests: []", "line 2:"),
         (b"name: [a\n", "line 2:"),
         (b"name: &x a\ntests: [*x, *x]", "line 2: aliases (*x) are not read"),
-        (
-            b"name: !!python/object/apply:os.getcwd []\ntests: []",
-            "the tag tag:yaml.org,2002:python/object",
-        ),
+        (b"name: !!python/object/apply:os.getcwd []\ntests: []", "the tag tag:yaml.org,2002:python/object"),
         (b"name: \xff\n", "it is not UTF-8"),
         (f"name: a\ntests:\n{ONE}{ONE}".encode(), "two tests are called 'one'"),
         (b"name: a\ntests:\n  - {capability: c}\n", "test 1: the field name is missing"),

@@ -131,15 +131,6 @@ def test_intervals_hold_the_value_and_know_the_thresholds():
     assert {name for name in ranges if ranges[name] != lower.get(name)} == set(thresholded())
 
 
-def test_the_interval_of_a_share_is_that_of_its_formula():
-    labels = np.zeros((400, 2))
-    probabilities = np.zeros((400, 2))
-    probabilities[:100, 0] = 1  # one in four rows has one label of two wrong
-    low, high = intervals(labels, probabilities, "multi")["subset_accuracy"]
-    half = 1.96 * np.sqrt(0.75 * 0.25 / 400)
-    assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), abs=0.01)
-
-
 def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match=r"labels of shape \(2,\) for probabilities of shape \(2, 3\)"):
         evaluate(np.zeros(2), np.zeros((2, 3)), "multi")

@@ -18,7 +18,7 @@ from core.failures.code_rates import draw, draws
 from core.failures.codes import Codes
 from core.failures.ledger import FILE, Ledger
 
-WRITERS, PROCESSES, EACH = 30, 8, 2
+WRITERS, PROCESSES, EACH = 30, 3, 2
 
 
 def test_reading_makes_no_file(tmp_path):
