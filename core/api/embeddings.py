@@ -187,14 +187,14 @@ def _find_common(
     from core.failures.neighbours import common
     from core.failures.selection import Selection, in_words, select
     from core.failures.tags import Tagged
-    from core.failures.training import Training
+    from core.failures.training import TrainingRows
     from core.runs.projections import MapFiles
 
     run = table.record.run
     found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
     space = MapFiles.of(store, run, table.split, ProjectionConfig("pca")).space(table.classes)
     vectors = space.vectors[found.places]
-    training = Training(store, table.record, *([tell] if tell else []))
+    training = TrainingRows(store, table.record, *([tell] if tell else []))
     about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
     return {**about, **common(table, found.places, vectors, training, most).report()}
 

@@ -6,7 +6,7 @@ import functools
 from importlib import resources
 from typing import Any
 
-from core.behaviour.build import Made, build
+from core.behaviour.build import SuiteSize, build
 from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.data.apart import read_cells, read_yaml
@@ -49,7 +49,7 @@ def _suite(found: Any, file: str) -> Suite:
         written = convert(found, WrittenSuite)
     except Flaw as flaw:
         raise DataError(str(flaw), file=file) from None
-    tests, cases, made = list[SuiteTest](), 0, Made()
+    tests, cases, made = list[SuiteTest](), 0, SuiteSize()
     for number, each in enumerate(written.tests, 1):
         tests.append(_test(each, number, written, made, file))
         cases += len(tests[-1].cases)
@@ -57,7 +57,7 @@ def _suite(found: Any, file: str) -> Suite:
     return whole(Suite(written.name, tuple(tests), written.about), file=file)
 
 
-def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: Made, file: str) -> SuiteTest:
+def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: SuiteSize, file: str) -> SuiteTest:
     """Read one test; an error names it, or gives its number where it has no name."""
     try:
         return build(convert(found, WrittenTest), suite.slots, made)

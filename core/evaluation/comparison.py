@@ -184,7 +184,7 @@ Tested = McNemar | Wilcoxon | Compared  # with interval, p and plan of one thing
 
 
 @dataclass(frozen=True)
-class Step:
+class HolmStep:
     """A test within its family."""
 
     p: float  # after Holm
@@ -214,7 +214,7 @@ def one_right(both: Both) -> tuple[int, int]:
     return int((first & ~second).sum()), int((second & ~first).sum())
 
 
-def holm(ps: Sequence[float]) -> list[Step]:
+def holm(ps: Sequence[float]) -> list[HolmStep]:
     """Return p after Holm (1979) and the level of each test's step, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
@@ -223,7 +223,7 @@ def holm(ps: Sequence[float]) -> list[Step]:
     adjusted, steps = adjust_holm(np.array(ps, float)).tolist(), np.argsort(np.argsort(ps, kind="stable")).tolist()
     left = sum(p >= ALPHA for p in adjusted)
     alphas = (ALPHA / (len(ps) - step if p < ALPHA else left) for p, step in zip(adjusted, steps, strict=True))
-    return [Step(p, alpha) for p, alpha in zip(adjusted, alphas, strict=True)]
+    return [HolmStep(p, alpha) for p, alpha in zip(adjusted, alphas, strict=True)]
 
 
 def adjust_holm(p: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ _BLOCK = 4_000_000  # distances held at once
 
 
 @dataclass(frozen=True)
-class Silhouette:
+class Silhouettes:
     """Silhouettes of a split, or the reason why there are none."""
 
     rows: np.ndarray  # (m,) int64: the rows that were compared, rising; `LARGEST` at most
@@ -46,7 +46,7 @@ class Silhouette:
 
 def silhouette(
     embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
-) -> Silhouette:
+) -> Silhouettes:
     """Compute exact silhouettes by true class, Euclidean (Rousseeuw 1987): scikit-learn's, several times quicker.
 
     A class with a single row has silhouette 0, as in scikit-learn. `embeddings` are (n, d), `labels` (n,) class
@@ -59,12 +59,12 @@ def silhouette(
     labels = np.asarray(labels, np.int64)[rows]
     reason = _undefined(embeddings, labels)
     if reason:
-        return Silhouette(rows, np.zeros(0), None, {}, total, reason)
+        return Silhouettes(rows, np.zeros(0), None, {}, total, reason)
     samples = silhouette_samples(torch.from_numpy(embeddings[rows]), torch.from_numpy(labels)).numpy()
     per_class = {
         name: float(samples[labels == number].mean()) for number, name in enumerate(classes) if (labels == number).any()
     }
-    return Silhouette(rows, samples, float(samples.mean()), per_class, total)
+    return Silhouettes(rows, samples, float(samples.mean()), per_class, total)
 
 
 def silhouette_samples(embeddings: Tensor, labels: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageSeparability:
     """The vectors of a sample of sentences at one place of the model."""
 
     name: str  # `embedding`, `layer 1` …, `head`
@@ -143,12 +143,12 @@ def read_layers(
     return found
 
 
-def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> Stage:
+def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
     """Measure how the classes lie in a space of (n, d) vectors; of (n, C) labels there is no silhouette."""
     pure = purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else silhouette(vectors.astype(np.float64), labels, ()).overall
-    return Stage(name, vectors.shape[1], mean, None if pure is None else float(pure.mean()))
+    return StageSeparability(name, vectors.shape[1], mean, None if pure is None else float(pure.mean()))
 
 
 def without_silhouette(labels: np.ndarray) -> str:

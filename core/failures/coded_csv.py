@@ -58,7 +58,8 @@ def written(table: Table, chosen: Sequence[bool], codes: Codes, coded: Coded) ->
         ] or [("",) * len(CODED)]
     frame = table.frame.iloc[lines].reset_index(drop=True)
     clash = {name: f"data:{name}" for name in CODED if name in frame}
-    return csv_text(frame.rename(columns=clash).assign(**dict(zip(CODED, _columns(beside), strict=True))))
+    said = pd.DataFrame(beside, columns=list(CODED), dtype=object)
+    return csv_text(pd.concat([frame.rename(columns=clash), said], axis=1))
 
 
 def book_written(codes: Codes) -> str:
@@ -267,7 +268,3 @@ def _number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[list[str]]:
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in CODED]

@@ -40,7 +40,7 @@ _TOLD = re.compile(r"(?<!\w)\d{4}(?!\w)")
 _TWELVE = 12
 
 
-class Span(NamedTuple):
+class DateSpan(NamedTuple):
     """A time as it was written: from `start` on, up to `end`, which is no part of it."""
 
     start: pd.Timestamp
@@ -68,7 +68,7 @@ def dates(column: pd.Series) -> pd.Series | None:
     return times if times[there].notna().mean() >= MOST else None
 
 
-def span(text: str) -> Span | None:
+def span(text: str) -> DateSpan | None:
     """Return what a person typed; None: it is no date, or could be two."""
     text = text.strip()
     iso = _ISO.fullmatch(text)
@@ -87,7 +87,7 @@ def span(text: str) -> Span | None:
         end = time + step
     except (ValueError, OverflowError):  # the year 9999, which stands for no end
         end = _LAST
-    return Span(time, min(end, _LAST))
+    return DateSpan(time, min(end, _LAST))
 
 
 def quarters(times: pd.Series) -> Groups:
@@ -103,13 +103,13 @@ def quarters(times: pd.Series) -> Groups:
     return Groups(tuple(names), place.astype(np.int64))
 
 
-def between(times: pd.Series, low: Span, high: Span) -> np.ndarray:
+def between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
     """Return (n,) bool: the times that lie in one of two spans or between them."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
 
-def compared(times: pd.Series, sign: str, than: Span) -> np.ndarray:
+def compared(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
     """Return (n,) bool: the times before, until, from or after a span; `sign` is one of < <= > >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)

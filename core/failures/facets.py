@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ LEAST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Option:
+class Filter:
     """One choice of a facet."""
 
     clause: Clause
@@ -45,31 +45,27 @@ class Facet:
     """One word with its options."""
 
     name: str  # outcome, truth, said, missed, invented, tag, code, or an own column
-    options: tuple[Option, ...]
+    options: tuple[Filter, ...]
 
     def place(self, clause: Clause) -> int | None:
         """Return the place of the option with this clause, or None."""
         return next((at for at, option in enumerate(self.options) if option.clause == clause), None)
 
 
-@dataclass(frozen=True)
 class Facets:
     """The facets of a table; those of the tags are added when there are some."""
 
-    table: Table
-    found: tuple[Facet, ...] = field(init=False)
-    asked: tuple[str, ...] = field(init=False)
-    """Own columns with too many values to be offered, such as ids and names: somebody types one."""
-
-    def __post_init__(self) -> None:
-        own = {name: _column(self.table, name) for name in self.table.own if self.table.frame[name].nunique() > 1}
+    def __init__(self, table: Table) -> None:
+        own = {name: _column(table, name) for name in table.own if table.frame[name].nunique() > 1}
         columns = (Facet(name, options) for name, options in own.items() if options)
-        object.__setattr__(self, "found", (_outcome(self.table), *_classes(self.table), *columns))
-        object.__setattr__(self, "asked", tuple(name for name, options in own.items() if not options))
+        self.table = table
+        self.found: tuple[Facet, ...] = (_outcome(table), *_classes(table), *columns)
+        # Own columns with too many values to be offered, such as ids and names: somebody types one.
+        self.asked = tuple(name for name, options in own.items() if not options)
 
     def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
         """Return all facets: outcome, classes, tags, own columns."""
-        options = tuple(Option(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
+        options = tuple(Filter(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
         return [*first, *([Facet(TAG, options)] if options else []), *own]
@@ -78,11 +74,11 @@ class Facets:
 def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
     """Return the facet of codes: coded, noted, and each code of the codebook."""
     has = coded.rows(keys)
-    found = [Option(Clause("coded"), "coded", has), Option(Clause("uncoded"), "not coded", ~has)]
+    found = [Filter(Clause("coded"), "coded", has), Filter(Clause("uncoded"), "not coded", ~has)]
     noted = coded.noted(keys)
-    found += [Option(Clause("noted"), "noted", noted), Option(Clause("unnoted"), "without a note", ~noted)]
+    found += [Filter(Clause("noted"), "noted", noted), Filter(Clause("unnoted"), "without a note", ~noted)]
     names = [each.name for each in coded.book]
-    found += [Option(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
+    found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
 
 
@@ -105,7 +101,7 @@ def _outcome(table: Table) -> Facet:
     wrong = table.wrong
     rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}
     labels = {"all": "right or wrong"}
-    return Facet(OUTCOME, tuple(Option(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
+    return Facet(OUTCOME, tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
 
 
 def _classes(table: Table) -> Iterator[Facet]:
@@ -114,7 +110,8 @@ def _classes(table: Table) -> Iterator[Facet]:
         has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
     for name, matrix in has.items():
         yield Facet(
-            name, tuple(Option(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes))
+            name,
+            tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
         )
 
 
@@ -136,7 +133,7 @@ def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
     return next((each for each in every if rules.rows([each], table).any()), text)
 
 
-def _column(table: Table, name: str) -> tuple[Option, ...]:
+def _column(table: Table, name: str) -> tuple[Filter, ...]:
     """Return the options of an own column; none of one whose values are nearly all different."""
     column, times = table.frame[name], times_of(table, name)
     if times is None and column.is_unique and len(column) > 2 and not _measured(column):
@@ -161,7 +158,7 @@ def _measured(column: pd.Series) -> bool:
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
-def _option(table: Table, name: str, label: str) -> Option | None:
+def _option(table: Table, name: str, label: str) -> Filter | None:
     """Return the rows of a group; None of one that no rule can name, such as rare values together."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
@@ -171,7 +168,7 @@ def _option(table: Table, name: str, label: str) -> Option | None:
         except InputError:
             continue
         if read == clause and (has := rules.rows([clause], table)).any():
-            return Option(clause, label, has)
+            return Filter(clause, label, has)
     return None
 
 

@@ -74,7 +74,7 @@ class Ledger:
         if not self.path.is_file():
             return []
         with self._opened() as connection:
-            return _rows(connection, table, where)
+            return Change(connection).rows(table, **where)
 
     def history(self, about: str, most: int = 50) -> list[Row]:
         """Return the last changes of one matter, the newest first.
@@ -98,7 +98,7 @@ class Ledger:
         if not self.path.is_file():
             return {}
         with self._opened() as connection:
-            return _touched(connection, about)
+            return Change(connection).touched(about)
 
     @contextlib.contextmanager
     def changing(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
@@ -145,12 +145,12 @@ class Ledger:
             last = connection.execute(asked, (about, author)).fetchone()
             if last is None:
                 raise InputError(f"nothing to undo: {known_as(author)} has changed nothing here")
-            made = json.loads(last["changes"])
+            made, change = json.loads(last["changes"]), Change(connection)
             for table, before, after in reversed(made):
-                if _rows(connection, table, _named(table, after or before)) != ([after] if after else []):
+                if change.rows(table, **_named(table, after or before)) != ([after] if after else []):
                     raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
                 _replace(connection, table, before, after)
-            check(Change(connection), last["said"])
+            check(change, last["said"])
             connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (now(), last["id"]))
             return {"said": last["said"], "rows": [before or after for _, before, after in made]}
 
@@ -162,7 +162,8 @@ class Ledger:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                _check(connection, self.path)
+                if connection.execute("PRAGMA user_version").fetchone()[0] > SCHEMA:
+                    raise StorageError(f"{self.path}: a newer Sentiscope has written it; open it with that one")
                 if not write:
                     yield connection
                     return
@@ -186,12 +187,20 @@ class Change:
         self.made: list[tuple[str, Row | None, Row | None]] = []
 
     def rows(self, table: str, **where: Any) -> list[Row]:
-        """Return rows as `Ledger.rows`, as they are within the transaction."""
-        return _rows(self._connection, table, where)
+        """Return rows with these values, sorted by key, as they are within the transaction."""
+        names, others = TABLES[table]
+        asked = " AND ".join(f"{column} = ?" for column in where) or "1"
+        order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
+        return [dict(row) for row in self._connection.execute(order, tuple(where.values()))]
 
     def touched(self, about: str) -> dict[tuple[str, str], str]:
-        """Return times as `Ledger.touched`, as they are within the transaction."""
-        return _touched(self._connection, about)
+        """Return times as `Ledger.touched` does, as they are within the transaction."""
+        found: dict[tuple[str, str], str] = {}
+        for row in map(dict, self._connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
+            when = max(row["time"], row.get("undone_at", ""))
+            for name in _sentences(json.loads(row["changes"])):
+                found[name] = max(when, found.get(name, ""))
+        return found
 
     def put(self, table: str, row: Row) -> None:
         """Write a row in the place of the one that has its name."""
@@ -222,12 +231,6 @@ def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
 def now() -> str:
     """Return the time as it is kept: UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > SCHEMA:
-        raise StorageError(f"{path}: a newer Sentiscope has written it; open it with that one")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -293,25 +296,9 @@ def _sentences(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
     return [(row["key"], row["author"]) for row in rows]
 
 
-def _touched(connection: sqlite3.Connection, about: str) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for row in map(dict, connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
-        when = max(row["time"], row.get("undone_at", ""))
-        for name in _sentences(json.loads(row["changes"])):
-            found[name] = max(when, found.get(name, ""))
-    return found
-
-
 def _named(table: str, row: Row) -> Row:
     """Return the part of a row that names it."""
     return {column: row[column] for column in TABLES[table][0]}
-
-
-def _rows(connection: sqlite3.Connection, table: str, where: Row) -> list[Row]:
-    names, others = TABLES[table]
-    asked = " AND ".join(f"{column} = ?" for column in where) or "1"
-    order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
-    return [dict(row) for row in connection.execute(order, tuple(where.values()))]
 
 
 def _replace(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
@@ -320,7 +307,6 @@ def _replace(connection: sqlite3.Connection, table: str, new: Row | None, old: R
     asked = " AND ".join(f"{column} = ?" for column in named)
     connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))
     if new is not None:
-        columns: Sequence[str] = (*TABLES[table][0], *TABLES[table][1])
-        marks = ", ".join("?" * len(columns))
-        values = tuple(new[column] for column in columns)
+        columns = [column for part in TABLES[table] for column in part]
+        marks, values = ", ".join("?" * len(columns)), tuple(new[column] for column in columns)
         connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)

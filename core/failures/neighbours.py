@@ -18,7 +18,7 @@ import pandas as pd
 from core.evaluation.neighbourhood import NEIGHBOURS, counted, nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures.table import Table
-from core.failures.training import Training
+from core.failures.training import TrainingRows
 from core.runs.projections import Space
 from core.text.words import marks
 
@@ -42,7 +42,7 @@ class Neighbour(NamedTuple):
 class Nearest:
     """The training texts nearest to the rows of a table."""
 
-    def __init__(self, table: Table, training: Training) -> None:
+    def __init__(self, table: Table, training: TrainingRows) -> None:
         self._table, self._training = table, training
         self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
@@ -184,7 +184,9 @@ class Common:
         return {**about, **shares, "neighbours": self.found.to_dict("records")}
 
 
-def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Training, most: int = NEIGHBOURS) -> Common:
+def common(
+    table: Table, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
+) -> Common:
     """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
 
     Raises InputError for too large a `most`, NotAvailable without training texts or weights, RunDamaged if the model

@@ -23,7 +23,7 @@ import numpy as np
 from core.evaluation.comparison import holm
 from core.evaluation.intervals import wilson
 from core.evaluation.significance import ALPHA
-from core.failures.facets import OUTCOME, TAG, Facet, Option
+from core.failures.facets import OUTCOME, TAG, Facet, Filter
 from core.failures.rules import Clause
 from core.failures.selection import Selection, in_words
 from core.failures.table import SEVERAL
@@ -181,12 +181,12 @@ def found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     return FoundSlices(tuple(each for _, each in listed), len(tested))
 
 
-def _tried(options: Sequence[tuple[str, Option]], wrong: np.ndarray) -> list[tuple[tuple[Option, ...], Risk]]:
+def _tried(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tuple[tuple[Filter, ...], Risk]]:
     """Count every option, and every pair of different words that enough rows have, by one product of matrices."""
     has = np.stack([option.has for _, option in options]).astype(np.float32)
     rows, errors = has @ has.T, (has * wrong) @ has.T
     n, bad = len(wrong), int(wrong.sum())
-    found: list[tuple[tuple[Option, ...], Risk]] = []
+    found: list[tuple[tuple[Filter, ...], Risk]] = []
     for first, (name, option) in enumerate(options):
         for second, (other, another) in enumerate(options[first:], first):
             number, mistakes = int(rows[first, second]), int(errors[first, second])
@@ -200,7 +200,7 @@ def _tried(options: Sequence[tuple[str, Option]], wrong: np.ndarray) -> list[tup
     return found
 
 
-def _worth(each: tuple[Option, ...], wrong: np.ndarray, tried: int) -> bool:
+def _worth(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
     """Return whether a pair goes wrong more often than the rest of each of its parts."""
     if len(each) == 1:
         return True

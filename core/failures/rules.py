@@ -29,7 +29,7 @@ import pandas as pd
 from core.data.findings import shown
 from core.evaluation.scores import NOTHING
 from core.exceptions import InputError
-from core.failures.dates import Span, between, compared, span
+from core.failures.dates import DateSpan, between, compared, span
 from core.failures.phrases import words_of
 from core.failures.table import SEVERAL, Table
 
@@ -267,7 +267,7 @@ def _when(clause: Clause, times: pd.Series) -> np.ndarray:
     return between(times, low, high) if clause.sign in _EQUAL else compared(times, clause.sign, low)
 
 
-def _spans(clause: Clause) -> tuple[Span, Span]:
+def _spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
     """Return both ends; the same twice of a single date."""
     low, dots, high = clause.value.partition(RANGE)
     first, last = span(low), span(high if dots else low)

@@ -43,7 +43,7 @@ LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
-class Marked(NamedTuple):
+class ShiftedPhrase(NamedTuple):
     """A word or phrase that more texts of one side have."""
 
     words: str
@@ -121,7 +121,7 @@ def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.nd
     return np.array(alone), np.array(unseen)
 
 
-def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked], int]:
+def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
     """Find words, pairs and triples that more texts of one side have, surest first; also return how many were tried.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
@@ -149,7 +149,9 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked],
             break
         length, at = tried[place]
         odds = _log_odds(int(y[place]), n, int(rest[place]), m)
-        found.append(Marked(phrases.spelt(int(at), length), int(y[place]), int(rest[place]), *odds, corrected[place]))
+        found.append(
+            ShiftedPhrase(phrases.spelt(int(at), length), int(y[place]), int(rest[place]), *odds, corrected[place])
+        )
     return _listed(found), len(tried)
 
 
@@ -162,10 +164,10 @@ def _log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
     return delta, delta - half, delta + half
 
 
-def _listed(found: Sequence[Marked]) -> list[Marked]:
-    listed: list[Marked] = []
+def _listed(found: Sequence[ShiftedPhrase]) -> list[ShiftedPhrase]:
+    listed: list[ShiftedPhrase] = []
     for more in (True, False):
-        side: list[Marked] = []
+        side: list[ShiftedPhrase] = []
         for each in found:
             alike = (other for other in side if (other.split, other.training) == (each.split, each.training))
             if (each.log_odds > 0) is not more or len(side) >= LISTED:

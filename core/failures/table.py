@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,6 +36,7 @@ from core.runs.predictions import evaluated_splits
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
+T = TypeVar("T")
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
 SEVERAL = ("missed", "invented")  # of several labels per text, behind ours
 _FILTER = ("outcome", "others", "further")
@@ -56,9 +57,7 @@ class Table:
     true: np.ndarray  # (n, C) bool: the classes that each text has
     said: np.ndarray  # (n, C) bool: and those that are predicted
     probabilities: np.ndarray  # (n, C)
-    _dates: dict[str, pd.Series | None] = field(default_factory=dict, init=False, repr=False)
-    _written: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
-    _folded: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
+    _columns: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -91,21 +90,21 @@ class Table:
 
     def dates(self, name: str) -> pd.Series | None:
         """Return an own column as times; None: it is no column of dates. Raises as `core.failures.dates.dates`."""
-        if name not in self._dates:
-            self._dates[name] = dates(self.frame[name])
-        return self._dates[name]
+        return self._once("dates", name, lambda: dates(self.frame[name]))
 
     def written(self, name: str) -> pd.Series:
         """Return a column as a person reads it: whole numbers without a point, nothing for what is missing."""
-        if name not in self._written:
-            self._written[name] = _as_written(self.frame[name])
-        return self._written[name]
+        return self._once("written", name, lambda: _as_written(self.frame[name]))
 
     def folded(self, name: str) -> pd.Series:
         """Return a column without letter case, to search in."""
-        if name not in self._folded:
-            self._folded[name] = self.written(name).str.casefold()
-        return self._folded[name]
+        return self._once("folded", name, lambda: self.written(name).str.casefold())
+
+    def _once(self, kind: str, name: str, make: Callable[[], T]) -> T:
+        if (kind, name) not in self._columns:
+            self._columns[kind, name] = make()
+        found: T = self._columns[kind, name]
+        return found
 
 
 def _as_written(column: pd.Series) -> pd.Series:

@@ -15,7 +15,7 @@ from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import unsure, wording
 from core.failures.kept import kept
 from core.failures.table import Table, answers_for, table_of
-from core.failures.training import MOST, NEIGHBOURS, Training, conflicting, near_duplicates
+from core.failures.training import MOST, NEIGHBOURS, TrainingRows, conflicting, near_duplicates
 from core.fingerprint import file_fingerprint, fingerprint
 from core.metrics import named
 from core.numbers import count
@@ -125,7 +125,7 @@ class Tagged:
         self._store, self._table, self._against, self._tell = store, table, against, tell
         self._folder = store.path(table.record.run)
         self._apart: dict[str, np.ndarray] = {}
-        self.training = Training(store, table.record, tell)
+        self.training = TrainingRows(store, table.record, tell)
 
     def rows(self, name: str) -> np.ndarray:
         """Return (n,) bool: the texts that have a tag; InputError if there is none for this run."""

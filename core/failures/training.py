@@ -91,7 +91,7 @@ def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[st
     return False
 
 
-class Training:
+class TrainingRows:
     """The training rows of a run, read when they are first wanted."""
 
     def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:

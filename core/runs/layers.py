@@ -40,7 +40,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Stage(msgspec.Struct):
-    """As `core.evaluation.representation.Stage`."""
+    """As `core.evaluation.representation.StageSeparability`."""
 
     name: str
     width: int

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.behaviour.build import combinations, draw, filling
 from core.behaviour.edits import EDITS
-from core.behaviour.fill import combinations, draw, filling
 from core.behaviour.read import parse
 from core.exceptions import DataError
 

@@ -46,6 +46,7 @@ def test_swapping_the_two_mirrors_everything():
     assert one.p == other.p and one.difference == -other.difference and one.effect == -other.effect
     assert one.interval(0.05) == pytest.approx(tuple(-end for end in reversed(other.interval(0.05))))
     assert one.rows_needed(0.05) == other.rows_needed(0.05)
+    assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
 
 
 def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
@@ -56,11 +57,6 @@ def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
     assert McNemar(10, 0, 10).interval(0.05)[1] == 1.0
     assert McNemar(0, 10, 10).interval(0.05)[0] == -1.0
     assert McNemar(0, 0, 0).interval(0.05) == (-1.0, 1.0)
-
-
-def test_cohens_g():
-    assert McNemar(161, 101, 3202).effect == pytest.approx(161 / 262 - 0.5)
-    assert McNemar(0, 0, 10).effect == 0.0
 
 
 def test_rows_needed_without_continuity_is_connors_formula():

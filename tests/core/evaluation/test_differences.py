@@ -60,9 +60,7 @@ def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
     dataset = Dataset("tags", splits, ("O", "B-PER", "I-PER"), "x", task="tokens")
     alike, other = dataset_differences(dataset)
     assert (alike["name"], alike["warnings"], other["name"]) == ("validation", [], "test")
-    assert [
-        each["name"] for each in alike["measures"]
-    ][:2] == ["labels", "length"]
+    assert [each["name"] for each in alike["measures"]][:2] == ["labels", "length"]
     (warning,) = other["warnings"]
     assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
 

@@ -53,21 +53,6 @@ def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
         assert ends == pytest.approx(np.percentile(values[name], [2.5, 97.5]).tolist()), name
 
 
-@pytest.mark.slow
-def test_the_interval_of_the_area_is_that_of_scikit_learn_on_the_same_rows():
-    labels, probabilities = case(60, 2, seed=2)
-    areas = [sk.roc_auc_score(labels[rows], probabilities[rows, 1]) for rows in drawn(60)[:RANKED_RESAMPLES]]
-    assert intervals(labels, probabilities)["roc_auc"] == pytest.approx(np.percentile(areas, [2.5, 97.5]).tolist())
-
-
-@pytest.mark.slow
-def test_blocks_do_not_change_anything_but_memory(monkeypatch):
-    labels, probabilities = case(40, 3, seed=3)
-    whole = intervals(labels, probabilities)
-    monkeypatch.setattr(module, "_CELLS", 40 * 7)
-    assert intervals(labels, probabilities) == whole
-
-
 @pytest.mark.study
 @pytest.mark.slow
 def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monkeypatch, studies):
@@ -83,10 +68,11 @@ def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monke
 
 
 @pytest.mark.slow
-def test_the_seed_decides_and_the_metric_lies_inside():
+def test_the_seed_decides_and_the_metric_lies_inside(monkeypatch):
     labels, probabilities = case(200, 3, seed=4)
     found = intervals(labels, probabilities)
-    assert found == intervals(labels, probabilities)
+    monkeypatch.setattr(module, "_CELLS", 200 * 7)
+    assert found == intervals(labels, probabilities), "blocks change nothing but memory"
     assert found != intervals(labels, probabilities, seed=1)
     metrics = evaluate(labels, probabilities)
     for name in metrics:
@@ -216,11 +202,8 @@ def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
     assert (low, high) == pytest.approx((0.8 - half, 0.8 + half)), "Student's interval of the seeds alone"
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
     assert over_seeds([1.0, 0.98], [(0.9, 1.0), (0.88, 1.0)])[1] == 1.0, "it ends where the metric does"
-
-
-def test_the_interval_over_folds_is_that_of_all_their_rows():
     values, ranges = {(0, fold): 0.8 for fold in range(4)}, {(0, fold): (0.76, 0.84) for fold in range(4)}
-    assert over_runs(values, ranges) == pytest.approx((0.78, 0.82))
+    assert over_runs(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
 
 
 @pytest.mark.parametrize(
@@ -281,13 +264,6 @@ def test_many_rows_are_thinned_to_points_along_the_curve_also_of_a_rare_class():
     assert len(found.roc.x) <= module.POINTS + 2
     whole, thinned = sk.roc_curve(own, chance), (found.roc.low + found.roc.high) / 2
     assert np.abs(np.interp(found.roc.x, whole[0], whole[1]) - thinned).max() < 0.05
-
-
-def test_more_rows_make_a_narrower_band():
-    few, many = (
-        np.mean(found.roc.high - found.roc.low) for found in (bands(*band_case(n, seed=6)) for n in (400, 6400))
-    )
-    assert few / many == pytest.approx(4, rel=0.3)
 
 
 @pytest.mark.parametrize("own", [np.zeros(4, bool), np.ones(4, bool), np.zeros(0, bool)])

@@ -17,7 +17,7 @@ from core.exceptions import InputError, NotAvailable
 from core.failures import neighbours
 from core.failures.neighbours import MODEL, WORDS, Nearest, around, common
 from core.failures.table import read_table
-from core.failures.training import Training
+from core.failures.training import TrainingRows
 from core.runs.projections import Space
 from core.runs.store import RunStore
 
@@ -31,12 +31,12 @@ def near(tmp_path, monkeypatch):
     rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
     answering(store, "one", np.full((3, 2), 0.5), rows)
     table = read_table(store, "one")
-    training = Training(store, table.record)
+    training = TrainingRows(store, table.record)
     given = {"texts": KNOWN, "named": ["bad", "good", "good", "bad", "good"], "rows": np.arange(5)}
     for name, value in given.items():
         training.__dict__[name] = value
     vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    monkeypatch.setattr(Training, "vectors", lambda self, width: vectors[:, :width])
+    monkeypatch.setattr(TrainingRows, "vectors", lambda self, width: vectors[:, :width])
     return Nearest(table, training), training, vectors
 
 
@@ -72,7 +72,7 @@ def test_without_the_data_it_says_why(tmp_path):
     answering(store, "one", [[0.4, 0.6]], pd.DataFrame({"text": ["one"], "label": [0]}), data__name="/no/such.csv")
     table = read_table(store, "one")
     with pytest.raises(NotAvailable, match="cannot be read here"):
-        Nearest(table, Training(store, table.record)).of([0], 2, None)
+        Nearest(table, TrainingRows(store, table.record)).of([0], 2, None)
 
 
 VECTORS = np.random.default_rng(4).normal(size=(30, 4)).astype(np.float32)

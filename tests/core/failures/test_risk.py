@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.proportion import test_proportions_2indep as reference
 
-from core.failures.facets import Facet, Option
+from core.failures.facets import Facet, Filter
 from core.failures.risk import LEAST, Risk, found_slices, risk, risk_table
 from core.failures.rules import Clause
 
@@ -93,7 +93,7 @@ def test_what_only_errors_have_is_counted_and_stands_last():
 def facet(name, values):
     """Of a column, an option for each value."""
     column = np.asarray(values, object)
-    options = tuple(Option(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
+    options = tuple(Filter(Clause(name, "=", value), value, column == value) for value in dict.fromkeys(values))
     return Facet(name, options)
 
 
