@@ -37,9 +37,8 @@ from core.runs.store import RunStore
 
 FOLDER = ".selections"  # beside the runs
 MOST = 100_000  # sentences of one selection
-MOST_KEPT = 2_000
+MOST_KEPT = 2_000  # of them, in `quotas.SELECTED_MB` at most; those that were not used for longest go first
 AGAIN_S = 3600  # after which a look at a file counts as use again: each would else be another version of it
-"""and how many are kept, in `quotas.SELECTED_MB` at most; those that were not used for longest go first."""
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
