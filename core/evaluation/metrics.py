@@ -8,18 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation.scores import (
-    BINS,
-    HALF,
-    SIDES,
-    Scores,
-    confidence_bin,
-    precision_area,
-    ratio,
-    reached,
-    roc_area,
-    scored,
-)
+from core.evaluation.scores import AREAS, BINS, HALF, SIDES, Scores, confidence_bin, ratio, reached, scored
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, metrics_of
 from core.training.scaling import Scaling
@@ -127,8 +116,8 @@ def per_class(
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):
             curve = reached(scores, once, number)
-            row["roc_auc"] = float(roc_area(*curve)[0])
-            row["average_precision"] = float(precision_area(*curve)[0])
+            row["roc_auc"] = float(AREAS["roc"](*curve)[0])
+            row["average_precision"] = float(AREAS["precision"](*curve)[0])
         found[name] = row
     return found
 

@@ -81,8 +81,7 @@ class Scores:
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
         """Return (R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
-        compute = {"roc": roc_area, "precision": precision_area}[curve]
-        values = np.stack([compute(*reached(self, weights, each)) for each in self.ranked], 1)
+        values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
         support = np.stack([weights @ self.true[:, each] for each in self.ranked], 1)
@@ -265,6 +264,9 @@ def precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
     """Return average precision: precision at each threshold by the recall gained there; NaN without positives."""
     gained = np.diff(true, axis=1, prepend=0) * ratio(true, true + false)
     return ratio(gained.sum(1), true[:, -1], empty=np.nan)
+
+
+AREAS = {"roc": roc_area, "precision": precision_area}
 
 
 def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
