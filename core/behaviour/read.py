@@ -8,6 +8,7 @@ from typing import Any
 
 from core.behaviour.build import SuiteSize, build
 from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
+from core.behaviour.table import suite_of
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.data.apart import read_cells, read_yaml
 from core.data.yaml_tree import parse_yaml
@@ -31,8 +32,6 @@ def read_suite(file: str) -> Suite:
         return our_suite()
     path = resolve(file)
     if path.suffix.lower() not in YAML:
-        from core.behaviour.table import suite_of
-
         return suite_of(read_cells(path), path.name)
     return _suite(read_yaml(path), path.name)
 

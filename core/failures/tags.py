@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,9 @@ from core.runs.predictions import evaluated_splits, lacks_texts
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.seeds import folded, seed_and_fold
 from core.runs.store import RunStore
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import load_tokenizer
 from core.training.config import metric_for
-
-if TYPE_CHECKING:
-    from core.text.tokenizer import Tokenizer
 
 
 def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
@@ -188,8 +186,6 @@ class Tagged:
     @cached_property
     def _read(self) -> Found:
         """Find tags of what the tokenizer makes of the texts."""
-        from core.text.tokenizers import load_tokenizer
-
         try:
             depends = self._texts, file_fingerprint(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
