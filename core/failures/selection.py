@@ -179,20 +179,10 @@ class Selection:
 
 def parse(text: str) -> Selection:
     """Parse a selection as a link has it; `str` gives the same again."""
-    found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _pieces(text)]
+    found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
     return Selection(tuple(piece for piece in pieces if not piece.startswith(_SPLIT)), split)
-
-
-def _pieces(text: str) -> list[str]:
-    found, at = [], 0
-    while at <= len(text):
-        piece = _PIECE.match(text, at)
-        assert piece is not None  # it matches nothing too
-        found.append(piece[0])
-        at = piece.end() + 1
-    return found
 
 
 @dataclass(frozen=True, eq=False)

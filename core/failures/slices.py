@@ -9,7 +9,6 @@ for each run, and those of one of them would be unfair to it: it is left out, an
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from core.data.findings import shown
 from core.exceptions import InputError
 from core.failures.coded import Coded
 from core.failures.codes import data_of
+from core.failures.ledger import now
 from core.failures.rules import of_readers
 from core.failures.selection import Group, Selection, keep, parse, recall, select
 from core.failures.table import Table, keys
@@ -72,8 +72,7 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
     if len(before) >= MOST:
         raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
     group = recall(store, selection.digest) if selection.digest else None
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    made = Slice(name, str(selection), now, group)
+    made = Slice(name, str(selection), now(), group)
     _write(store, record, made)
     return made
 

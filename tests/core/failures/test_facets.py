@@ -16,10 +16,10 @@ from core.failures.table import read_table
 from core.runs.store import RunStore
 
 
-@pytest.fixture
-def table(tmp_path):
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
     """Sixty rows of three classes with own columns of every kind."""
-    store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
+    store, random = RunStore(tmp_path_factory.mktemp("facets") / "runs"), np.random.default_rng(0)
     own = {
         "id": [f"tweet {row}" for row in range(60)],
         "number": np.arange(60),
