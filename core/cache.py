@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.atomic import write_bytes
 from core.exceptions import StorageError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_BYTES = 1_000_000_000
 """Of the files of one kind: what was not read for longest leaves."""
@@ -37,6 +42,29 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
         _remove_oldest(files[0][0].parent, kind, most_bytes, {path for path, _ in files})
     except (OSError, StorageError) as error:
         log.warning("the %s is not kept: %s", kind, error)
+
+
+def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return the array of this shape in a file; make it, and keep it there if that works, where there is none."""
+    import numpy as np
+
+    try:
+        found: np.ndarray = np.load(path, allow_pickle=False)
+        if found.shape == shape:
+            return found
+        log.warning("%s has another shape; making it again", path)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, EOFError) as error:
+        log.warning("%s cannot be read (%s); making it again", path, error)
+    made, content = make(), io.BytesIO()
+    np.save(content, made, allow_pickle=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content.getvalue())
+    except (OSError, StorageError) as error:
+        log.warning("%s is not kept: %s", path, error)
+    return made
 
 
 def mark_used(path: Path) -> None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core import failures
 from core.exceptions import InputError, SentiscopeError
-from core.failures.selection import Group, Selected, Selection, in_words, keep, keys_of, ordered, parse
+from core.failures.selection import Group, Selected, Selection, in_words, keep, ordered, parse
 from core.failures.slices import find_slice
 from core.runs.record import RunRecord
 from dashboard import state
@@ -213,7 +214,7 @@ def choose_sentences(
         by: as of `choose`.
     """
     with _told():
-        keys = keys_of(texts)
+        keys = tuple(failures.table.keys(texts))
         known: set[str] = set()
         if split in data.evaluated_splits(record.run):
             known = set(data.known(record, split).table.frame["key"])

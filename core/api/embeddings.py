@@ -144,7 +144,8 @@ def neighbours(
 
     from core.evaluation.projection import ProjectionConfig
     from core.failures.neighbours import neighbours as found_of
-    from core.failures.neighbours import neighbours_report, place_of
+    from core.failures.neighbours import place_of
+    from core.failures.report import records
     from core.failures.table import read_table
     from core.runs.layers import LayerFiles
     from core.runs.load import load_run
@@ -175,7 +176,7 @@ def neighbours(
         "split": table.split,
         "space": space or HEAD,
         "text": text,
-        "neighbours": neighbours_report(found_of(table, there, asked, own, most)),
+        "neighbours": records(found_of(table, there, asked, own, most)),
     }
 
 
@@ -186,14 +187,14 @@ def _find_common(
     from core.failures.neighbours import common
     from core.failures.selection import Selection, in_words, select
     from core.failures.tags import Tagged
-    from core.failures.training import Training
+    from core.failures.training import TrainingRows
     from core.runs.projections import MapFiles
 
     run = table.record.run
     found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
     space = MapFiles.of(store, run, table.split, ProjectionConfig("pca")).space(table.classes)
     vectors = space.vectors[found.places]
-    training = Training(store, table.record, *([tell] if tell else []))
+    training = TrainingRows(store, table.record, *([tell] if tell else []))
     about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
     return {**about, **common(table, found.places, vectors, training, most).report()}
 

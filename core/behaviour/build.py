@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.behaviour.edits import EDITS, Edit
-from core.behaviour.fill import Words, combinations, draw, filled, filling, slots_of
-from core.behaviour.suite import MOST_CASES, MOST_CHARACTERS, Case, Polarity, SuiteTest
+from core.behaviour.suite import LONGEST, MOST_CASES, MOST_CHARACTERS, Case, Polarity, SuiteTest
 from core.behaviour.written import Slots, WrittenTest
 from core.numbers import count
 from core.stored import Flaw
 
+_SLOT = re.compile(r"\{(\w+)\}")
+
+Words = Mapping[str, Sequence[str]]  # by slot what may stand in it
 Make = Callable[[Mapping[str, str]], list[Case]]
 
 
@@ -20,53 +25,37 @@ class _Form:
     """What becomes cases together: a text, a pair, a contrast set."""
 
     slots: tuple[str, ...]
-    make: Make
-    """Words of the slots → cases."""
+    make: Make  # words of the slots → cases
     words: Words
 
 
-MOST_FILLINGS = 10 * MOST_CASES
-"""Fillings of all texts of a suite together, at most; many may come to the same case."""
+MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; many may come to the same case
 
 
 @dataclass
-class Made:
+class SuiteSize:
     """What the tests of a suite have come to so far; more than it may have is refused before it is made."""
 
     fillings: int = 0
     characters: int = 0
 
     def fill(self, fillings: int, most: int) -> None:
-        """Count fillings that are about to be made.
-
-        Raises:
-            Flaw: the suite comes to too many.
-        """
+        """Count fillings that are about to be made; Flaw if the suite comes to too many."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def write(self, cases: Sequence[Case], most: int) -> None:
-        """Count the characters of cases.
-
-        Raises:
-            Flaw: the suite comes to too many.
-        """
+        """Count the characters of cases; Flaw if the suite comes to too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
 
 
-def build(written: WrittenTest, shared: Slots, made: Made) -> SuiteTest:
-    """Build a test with all its sentences.
+def build(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
+    """Build a test with all its sentences; slots of the test go before `shared` ones of the suite.
 
-    Args:
-        written: As it stands in the file.
-        shared: Slots of the whole suite; a slot of the test goes first.
-        made: What the tests before it have come to; this one is added.
-
-    Raises:
-        Flaw: a field is missing, belongs to another kind, leads to no sentence, or to too many.
+    Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
     _check_fields(written)
     words: Words = {**shared, **written.slots}
@@ -102,7 +91,7 @@ def _texts(written: WrittenTest) -> list[str]:
 
 
 def _check_fields(written: WrittenTest) -> None:
-    """What each kind needs, and what belongs to another one."""
+    """Check what each kind needs, and what belongs to another one."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -182,7 +171,7 @@ def _edited(text: str, edits: Sequence[Edit]) -> Make:
 
 
 def _varied(text: str, vary: str, words: Words) -> _Form:
-    """The sentence with the first word of a slot beside the same one with each of the others."""
+    """Pair the sentence with the first word of a slot with the same one with each of the others."""
     first, *others = words[vary]
 
     def make(chosen: Mapping[str, str]) -> list[Case]:
@@ -197,3 +186,44 @@ def _contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
         return [Case((filled(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()]
 
     return make
+
+
+def slots_of(templates: Sequence[str]) -> tuple[str, ...]:
+    """Return the slots of templates that are filled together, in the order in which they come."""
+    return tuple(dict.fromkeys(name for template in templates for name in _SLOT.findall(template)))
+
+
+def combinations(names: Sequence[str], words: Words) -> int:
+    """Return in how many ways the slots can be filled; 1 without slots."""
+    return math.prod(len(words[name]) for name in names)
+
+
+def filling(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
+    """Return the word of each slot in the combination of this number, the last slot changing fastest."""
+    chosen = {}
+    for name in reversed(names):
+        number, place = divmod(number, len(words[name]))
+        chosen[name] = words[name][place]
+    return chosen
+
+
+def filled(template: str, chosen: Mapping[str, str]) -> str:
+    """Fill the slots of a template; Flaw if the sentence would be too long."""
+    parts = _SLOT.split(template)  # a slot's name at every second place
+    parts[1::2] = [chosen[name] for name in parts[1::2]]
+    if sum(map(len, parts)) > LONGEST:
+        raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
+    return "".join(parts)
+
+
+def draw(size: int, most: int, seed: str) -> list[int]:
+    """Return the numbers of the combinations that are asked, rising: all where they are `most` or fewer, else a sample.
+
+    None of them is made here, so that they may be very many.
+    """
+    if size <= most:
+        return list(range(size))
+    random_, chosen = random.Random(seed), set[int]()
+    while len(chosen) < most:  # not `sample`, which needs a size that fits the machine's words
+        chosen.add(random_.randrange(size))
+    return sorted(chosen)

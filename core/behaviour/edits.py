@@ -11,39 +11,37 @@ from core.text.words import marks
 
 Edit = Literal["lower case", "upper case", "no punctuation", "exclamation", "typo", "doubled letter"]
 
-_SIGNS = rf"{marks()}\u200c\u200d"
-"""Vowel signs and joiners, which belong to a letter."""
-_INSIDE = re.compile(r"[^\W\d_]{5,}")
-"""Words long enough to stay readable with a slip in them."""
+_SIGNS = rf"{marks()}\u200c\u200d"  # vowel signs and joiners, which belong to a letter
+_INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with a slip in them
 
 
 def lower(text: str) -> str:
-    """Without a capital."""
+    """Write in lower case."""
     return text.lower()
 
 
 def upper(text: str) -> str:
-    """In capitals."""
+    """Write in capitals."""
     return text.upper()
 
 
 def unpunctuated(text: str) -> str:
-    """Without commas and the like; apostrophes and hyphens stay, which are parts of words."""
+    """Drop commas and the like; apostrophes and hyphens stay, which are parts of words."""
     return " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split())
 
 
 def exclaimed(text: str) -> str:
-    """The full stop at the end becomes an exclamation mark."""
+    """End with an exclamation mark instead of a full stop."""
     return re.sub(r"\.$", "!", text)
 
 
 def typo(text: str) -> str:
-    """Two neighbouring letters inside one word change places; which ones depends on the text alone."""
+    """Swap two neighbouring letters inside one word; which ones depends on the text alone."""
     return _slip(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :])
 
 
 def doubled(text: str) -> str:
-    """One letter inside a word is typed twice; which one depends on the text alone."""
+    """Type one letter inside a word twice; which one depends on the text alone."""
     return _slip(text, lambda word, at: word[: at + 1] + word[at:])
 
 
@@ -58,7 +56,7 @@ EDITS: dict[Edit, Callable[[str], str]] = {
 
 
 def _slip(text: str, change: Callable[[str, int], str]) -> str:
-    """A slip in one long word, first and last letter left alone; the text as it is where no word can have one."""
+    """Slip in one long word, first and last letter left alone, if any word can have one."""
     words = list(_INSIDE.finditer(text))
     random_ = random.Random(text)
     random_.shuffle(words)

@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says of a text."""
+    """What a run predicts for a text of a suite."""
 
-    label: str
-    """The class with the highest probability: what every other page shows too."""
-    side: Polarity | None
-    """Of that class."""
-    probabilities: Mapping[Polarity, float]
-    """Summed over the classes of each polarity; of those that the run knows."""
+    label: str  # the class with the highest probability: what every other page shows too
+    side: Polarity | None  # of that class
+    probabilities: Mapping[Polarity, float]  # summed over the classes of each polarity; of those that the run knows
 
 
 @dataclass(frozen=True)
@@ -32,25 +29,17 @@ class Judged:
     run: str
     suite: Suite
     sides: Sides
-    answers: Mapping[str, Answer]
-    """By text."""
+    answers: Mapping[str, Answer]  # by text
     passed: Mapping[str, Sequence[bool | None]]
     """By test, in the order of its cases; None: this run cannot be asked that."""
 
     def failing(self, test: SuiteTest) -> list[Case]:
-        """The cases of a test that it does not pass."""
+        """Return the cases of a test that it does not pass."""
         return [case for case, passed in zip(test.cases, self.passed[test.name], strict=True) if passed is False]
 
 
 def judge(run: str, suite: Suite, sides: Sides, probabilities: np.ndarray) -> Judged:
-    """Judge every case.
-
-    Args:
-        run: Its name.
-        suite: What was asked.
-        sides: By class, in the order of the columns.
-        probabilities: (texts of the suite, C).
-    """
+    """Judge every case; `sides` by class, in the order of the columns of `probabilities` (texts of the suite, C)."""
     classes, known = list(sides), [each for each in POLARITIES if each in sides.values()]
     answers = {}
     for text, row in zip(suite.texts, probabilities.tolist(), strict=True):
@@ -68,7 +57,7 @@ def judge(run: str, suite: Suite, sides: Sides, probabilities: np.ndarray) -> Ju
 
 
 def _passes(test: SuiteTest, case: Case, answers: Sequence[Answer]) -> bool | None:
-    """Whether a case is passed; None where the run has no class that could be right."""
+    """Return whether a case is passed; None where the run has no class that could be right."""
     if test.kind == "invariance":
         return len({answer.label for answer in answers}) == 1
     if not set(case.expected) & answers[0].probabilities.keys():

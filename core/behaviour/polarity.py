@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from core.behaviour.suite import POLARITIES, Polarity
 from core.exceptions import InputError
 
-NONE = "none"
-"""As a person maps a class that has no polarity: never a right answer, never part of a side."""
+NONE = "none"  # how a person maps a class without polarity: never a right answer, never part of a side
 _WORDS: dict[str, Polarity] = {
     **dict.fromkeys(("negative", "neg", "bearish", "unfavourable", "unfavorable", "bad"), "negative"),
     **dict.fromkeys(("neutral", "neu"), "neutral"),
@@ -17,23 +16,17 @@ _WORDS: dict[str, Polarity] = {
 }
 _TURNS = {"not", "non", "no"}
 
-Sides = dict[str, Polarity | None]
-"""By class its polarity; None: it has none."""
+Sides = dict[str, Polarity | None]  # by class its polarity; None: it has none
 
 
 def sides_of(
     run: str, classes: Sequence[str], chosen: Mapping[str, str] | None = None, order: Sequence[str] = ()
 ) -> Sides:
-    """The polarity of each class of a run.
+    """Return the polarity of each class of a run.
 
-    Args:
-        run: Its name, for messages.
-        classes: Of the run.
-        chosen: Class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
-        order: The classes from negative to positive, where the data say it.
-
-    Raises:
-        InputError: a class has no polarity by its name, or the run can say but one side.
+    `chosen` is class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
+    `order` has the classes from negative to positive, where the data say it. Raises InputError if a class has no
+    polarity by its name, or the run knows but one side.
     """
     said = _checked(chosen or {})
     ranked = _ranked(order) if set(order) == set(classes) else {}
@@ -51,11 +44,7 @@ def sides_of(
 
 
 def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
-    """Refuse a mapping of a class that no run has.
-
-    Raises:
-        InputError: names it and the classes that there are.
-    """
+    """Refuse a mapping of a class that no run has with an InputError."""
     known = {name.casefold() for name in classes}
     if strange := [name for name in chosen if name.casefold() not in known]:
         found = ", ".join(dict.fromkeys(classes))
@@ -63,19 +52,19 @@ def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
 
 
 def named(name: str) -> Polarity | None:
-    """The polarity that the name of a class says; None where it says none, or two."""
+    """Return the polarity that the name of a class says; None where it says none, or two."""
     words = set(re.findall(r"[^\W\d_]+", name.casefold()))
     found = {_WORDS[word] for word in words & _WORDS.keys()}
     return found.pop() if len(found) == 1 and not words & _TURNS else None
 
 
 def followed(classes: Sequence[str]) -> str:
-    """The class whose probability is drawn where nobody chose one: that which says positive, else the last."""
+    """Return the class whose probability is drawn by default: that which says positive, else the last."""
     return next((name for name in classes if named(name) == "positive"), classes[-1])
 
 
 def _ranked(order: Sequence[str]) -> dict[str, Polarity]:
-    """By its place: below the middle negative, above it positive, in it neutral."""
+    """Rank by place: below the middle negative, above it positive, in it neutral."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 

@@ -10,15 +10,17 @@ wherever all templates pass, and there are too few of them for it elsewhere.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from core.evaluation.intervals import LEVEL, wilson
 
 TOLERATED = 0.3
-"""A capability is failed where the whole interval of its failure rate lies above, passed where it lies below."""
+"""A capability fails where the whole interval of its failure rate lies above, passes where it lies below."""
 
 Verdict = Literal["passes", "fails", "open"]
 
@@ -32,46 +34,43 @@ class Failures:
 
     @property
     def n(self) -> int:
-        """Cases."""
+        """Return the number of cases."""
         return sum(self.cases.values())
 
     @property
     def total(self) -> int:
-        """Those that fail."""
+        """Return the number of failures."""
         return sum(self.failed.values())
 
     @property
     def rate(self) -> float:
-        """Their share; 0 where nothing was asked."""
+        """Return the share of failures; 0 where nothing was asked."""
         return self.total / self.n if self.n else 0.0
 
     def effective(self, agreement: float) -> float:
-        """As how many independent cases they count."""
+        """Return as how many independent cases they count."""
         if not self.n:
             return 0.0
         sisters = sum(size**2 for size in self.cases.values()) / self.n
         return self.n / (1 + (sisters - 1) * agreement)
 
     def interval(self, agreement: float, level: float = LEVEL) -> tuple[float, float]:
-        """Of the rate; 0 to 1 where nothing was asked."""
+        """Return the interval of the rate; 0 to 1 where nothing was asked."""
         effective = self.effective(agreement)
         return wilson(self.rate * effective, effective, level)
 
 
 def failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
-    """Of pairs of template and whether the case is passed; those that were not asked (None) are left out."""
+    """Count pairs of template and whether the case is passed, without those that were not asked (None)."""
     asked = [(template, passed) for template, passed in cases if passed is not None]
     return Failures(Counter(each for each, _ in asked), Counter(each for each, passed in asked if not passed))
 
 
 def agreement(groups: Sequence[Failures]) -> float:
-    """ρ of the failures of a run, 0 to 1, by analysis of variance of templates within capabilities.
+    """Return ρ of the failures of each capability, 0 to 1, by analysis of variance of templates within capabilities.
 
     1, the most careful value, where it cannot be estimated: nothing varies within the capabilities, or no template has
     two cases.
-
-    Args:
-        groups: The failures of each capability.
     """
     between = within = squares = 0.0
     templates = rows = 0
@@ -91,15 +90,75 @@ def agreement(groups: Sequence[Failures]) -> float:
 
 
 def verdict(interval: tuple[float, float]) -> Verdict:
-    """What a failure rate comes to."""
+    """Return what a failure rate comes to."""
     low, high = interval
     return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
 
 
 def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
-    """Contrast sets that were asked, and those that are right as a whole, of pairs of group and whether it passed."""
+    """Count contrast sets that were asked, and those all right, of pairs of group and whether it passed."""
     found: dict[str, bool] = defaultdict(lambda: True)
     for group, passed in groups:
         if group and passed is not None:
             found[group] = found[group] and passed
     return len(found), sum(found.values())
+
+
+@dataclass(frozen=True)
+class RateDifference:
+    """Two failure rates on the same cases; interval and p of their difference are of one thing."""
+
+    first: Failures
+    second: Failures
+    together: float  # φ: the correlation of both failing a case
+    agreement: float  # ρ of failures within a template, the larger of the two runs'
+
+    @property
+    def difference(self) -> float:
+        """Return first's failure rate less second's."""
+        return self.first.rate - self.second.rate
+
+    @cached_property
+    def p(self) -> float:
+        """Return the two-sided level at which the interval begins to leave out 0; 1e-12 at least."""
+        from scipy.optimize import brentq
+
+        least = 1e-12
+        if not self.difference:
+            return 1.0
+        return least if self._beyond(least) > 0 else float(brentq(self._beyond, least, 1.0, xtol=1e-14))
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Square and add the two intervals of `Failures` at level 1 − alpha (Newcombe, Stat. Med. 1998, 17:2635).
+
+        His method 10 but for one thing: φ is not corrected for continuity. Since sentences of one template count less,
+        two equally good runs are told apart in 1 to 6 % of simulated suites without it.
+        """
+        (low, high), (low_, high_) = (each.interval(self.agreement, 1 - alpha) for each in (self.first, self.second))
+        p, q, gap = self.first.rate, self.second.rate, self.difference
+        return gap - self._joined(p - low, high_ - q), gap + self._joined(high - p, q - low_)
+
+    def _joined(self, a: float, b: float) -> float:
+        return math.sqrt(max(0.0, a**2 - 2 * self.together * a * b + b**2))
+
+    def _beyond(self, alpha: float) -> float:
+        """Return how far 0 lies outside of the interval; below 0 where it lies inside."""
+        low, high = self.interval(alpha)
+        return low if self.difference > 0 else -high
+
+
+def compare_failures(
+    first: Sequence[bool | None], second: Sequence[bool | None], templates: Sequence[str], agreement: float
+) -> RateDifference | None:
+    """Compare two runs on the cases that both were asked; None without any.
+
+    `first` and `second` say whether each case is passed (None: not asked); `agreement` is the larger ρ of the two runs.
+    """
+    both = [(t, a, b) for t, a, b in zip(templates, first, second, strict=True) if a is not None and b is not None]
+    if not both:
+        return None
+    one, two = failures([(t, a) for t, a, _ in both]), failures([(t, b) for t, _, b in both])
+    p, q = one.rate, two.rate
+    spread = math.sqrt(p * (1 - p) * q * (1 - q))
+    together = (sum(not a and not b for _, a, b in both) / len(both) - p * q) / spread if spread else 0.0
+    return RateDifference(one, two, together, agreement)

@@ -6,8 +6,9 @@ import functools
 from importlib import resources
 from typing import Any
 
-from core.behaviour.build import Made, build
+from core.behaviour.build import SuiteSize, build
 from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
+from core.behaviour.table import suite_of
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.data.apart import read_cells, read_yaml
 from core.data.yaml_tree import parse_yaml
@@ -21,51 +22,33 @@ YAML = (".yaml", ".yml")
 
 @functools.cache
 def our_suite() -> Suite:
-    """The suite that comes with Sentiscope."""
+    """Return the suite that comes with Sentiscope."""
     return parse((resources.files("core.behaviour") / OURS).read_bytes(), OURS)
 
 
 def read_suite(file: str) -> Suite:
-    """The suite in a file: YAML by its ending, else a table.
-
-    Args:
-        file: Its path; empty: the suite that comes with Sentiscope.
-
-    Raises:
-        DataError: it cannot be read or asked; the message names file, test and field.
-    """
+    """Read a suite: YAML by its ending, else a table; without a file, ours. DataError says what is wrong."""
     if not file:
         return our_suite()
     path = resolve(file)
     if path.suffix.lower() not in YAML:
-        from core.behaviour.table import suite_of
-
         return suite_of(read_cells(path), path.name)
     return _suite(read_yaml(path), path.name)
 
 
 def parse(content: bytes, file: str) -> Suite:
-    """The suite that YAML of our own describes; that of others is read by `read_suite`, in another process.
-
-    Args:
-        content: UTF-8.
-        file: Its name, for messages.
-
-    Raises:
-        DataError: it is no YAML, or no suite; the message names test and field.
-    """
+    """Return the suite that our own YAML describes; that of others is read by `read_suite`, in another process."""
     return _suite(parse_yaml(content, file), file)
 
 
 def _suite(found: Any, file: str) -> Suite:
-    """Build the suite that plain data describe; raises as `parse`."""
     if not isinstance(found, dict):
         raise DataError("a suite has a name and tests; see `sentiscope behave --help`", file=file)
     try:
         written = convert(found, WrittenSuite)
     except Flaw as flaw:
         raise DataError(str(flaw), file=file) from None
-    tests, cases, made = list[SuiteTest](), 0, Made()
+    tests, cases, made = list[SuiteTest](), 0, SuiteSize()
     for number, each in enumerate(written.tests, 1):
         tests.append(_test(each, number, written, made, file))
         cases += len(tests[-1].cases)
@@ -73,7 +56,7 @@ def _suite(found: Any, file: str) -> Suite:
     return whole(Suite(written.name, tuple(tests), written.about), file=file)
 
 
-def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: Made, file: str) -> SuiteTest:
+def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: SuiteSize, file: str) -> SuiteTest:
     """Read one test; an error names it, or gives its number where it has no name."""
     try:
         return build(convert(found, WrittenTest), suite.slots, made)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
-from core.behaviour.differences import Difference, difference
 from core.behaviour.judge import Answer, Judged
-from core.behaviour.rates import Failures, agreement, consistency, failures, verdict
+from core.behaviour.rates import RateDifference, agreement, compare_failures, consistency, failures, verdict
 from core.behaviour.suite import Case, SuiteTest
 from core.evaluation.comparison import holm
 from core.evaluation.intervals import wilson
@@ -18,14 +17,7 @@ Pairs = list[tuple[str, bool | None]]
 
 
 def report(runs: Sequence[Judged]) -> dict[str, Any]:
-    """Failure rates by capability, test and run, what fails, and where two runs differ.
-
-    Args:
-        runs: Of the same suite, at least one.
-
-    Returns:
-        As `core.api.behave`, without `file`.
-    """
+    """Return failure rates by capability, test and run, failing cases, and differences; see `core.api.behave`."""
     suite, agreements = runs[0].suite, {each.run: _agreement(each) for each in runs}
     return {
         "suite": {
@@ -56,26 +48,22 @@ def _run(judged: Judged, agreement_: float) -> dict[str, Any]:
     return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
 
 
-def _pairs(judged: Judged, tests: Sequence[SuiteTest]) -> Pairs:
+def _pairs(judged: Judged, tests: Sequence[SuiteTest], name: Literal["template", "group"] = "template") -> Pairs:
     return [
-        (case.template, passed)
+        (getattr(case, name), passed)
         for test in tests
         for case, passed in zip(test.cases, judged.passed[test.name], strict=True)
     ]
 
 
-def _failures(judged: Judged, tests: Sequence[SuiteTest]) -> Failures:
-    return failures(_pairs(judged, tests))
-
-
 def _agreement(judged: Judged) -> float:
     suite = judged.suite
-    return agreement([_failures(judged, suite.of(name)) for name in suite.capabilities])
+    return agreement([failures(_pairs(judged, suite.of(name))) for name in suite.capabilities])
 
 
 def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
-    """A failure rate; `rate` and `interval` are None where nothing could be asked."""
-    found = _failures(judged, tests)
+    """Return a failure rate; `rate` and `interval` are None where nothing could be asked."""
+    found = failures(_pairs(judged, tests))
     interval = found.interval(agreement_)
     return {
         "n": found.n,
@@ -89,13 +77,7 @@ def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict
 
 
 def _consistency(judged: Judged, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
-    """Of the contrast sets; None where there are none."""
-    marks: Pairs = [
-        (case.group, passed)
-        for test in tests
-        for case, passed in zip(test.cases, judged.passed[test.name], strict=True)
-    ]
-    groups, right = consistency(marks)
+    groups, right = consistency(_pairs(judged, tests, "group"))
     if not groups:
         return None
     return {"groups": groups, "right": right, "rate": right / groups, "interval": list(wilson(right, groups))}
@@ -127,13 +109,13 @@ def _said(answer: Answer) -> dict[str, Any]:
 
 
 def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
-    """Every pair of runs on every capability, Holm over all of them; each interval at the level of its step."""
-    suite, found = runs[0].suite, list[tuple[dict[str, Any], Difference]]()
+    """Compare every pair of runs on every capability, Holm over all; each interval at the level of its step."""
+    suite, found = runs[0].suite, list[tuple[dict[str, Any], RateDifference]]()
     for name in suite.capabilities:
         for first, second in combinations(runs, 2):
             one, two = _pairs(first, suite.of(name)), _pairs(second, suite.of(name))
             own = max(agreements[first.run], agreements[second.run])
-            gap = difference([a for _, a in one], [b for _, b in two], [t for t, _ in one], own)
+            gap = compare_failures([a for _, a in one], [b for _, b in two], [t for t, _ in one], own)
             if gap is not None:
                 found.append(({"capability": name, "first": first.run, "second": second.run}, gap))
     return [

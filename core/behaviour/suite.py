@@ -19,26 +19,20 @@ Polarity = Literal["negative", "neutral", "positive"]
 POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
 Kind = Literal["minimum", "invariance", "direction"]
 Must = Literal["not weaken", "rise"]
-MOST_CASES = 20_000
-"""Of a suite: a transformer on a processor answers these in minutes."""
-LONGEST = 5_000
-"""Characters of a text with its slots filled, at most."""
-MOST_CHARACTERS = 10_000_000
-"""Characters of all texts of a suite together, at most."""
+MOST_CASES = 20_000  # of a suite: a transformer on a processor answers these in minutes
+LONGEST = 5_000  # characters of a text with its slots filled, at most
+MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 
 
 @dataclass(frozen=True)
 class Case:
     """What is asked at once, and passed or failed as a whole."""
 
-    texts: tuple[str, ...]
-    """One; of invariance two or more that mean the same; of direction before and after."""
+    texts: tuple[str, ...]  # one; of invariance two or more that mean the same; of direction before and after
     expected: tuple[Polarity, ...] = ()
-    """Every answer that is right; of direction the side whose probability is looked at; of invariance none."""
-    template: str = ""
-    """Cases of one template are not independent: they share this name, which no other test of the suite has."""
-    group: str = ""
-    """Contrast set: consistent where all its cases are right; empty: none."""
+    """All right answers; of direction the side that is looked at; of invariance none."""
+    template: str = ""  # cases of one template are not independent: they share this name
+    group: str = ""  # contrast set: consistent where all its cases are right; empty: none
 
 
 @dataclass(frozen=True)
@@ -50,14 +44,12 @@ class SuiteTest:
     kind: Kind
     cases: tuple[Case, ...]
     about: str = ""
-    must: Must = "not weaken"
-    """Of direction: what the probability of the expected side must do."""
-    tolerance: float = 0.0
-    """Of direction: by how much it may fall, or must rise at least."""
+    must: Must = "not weaken"  # of direction: what the probability of the expected side must do
+    tolerance: float = 0.0  # of direction: by how much it may fall, or must rise at least
 
     @property
     def words(self) -> str:
-        """What is asked of the answer."""
+        """Return what is asked of the answer."""
         return {"minimum": "must be", "invariance": "must not change", "direction": f"must {self.must}"}[self.kind]
 
 
@@ -71,35 +63,31 @@ class Suite:
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
-        """In the order in which the suite names them first."""
+        """Return them in the order in which the suite names them first."""
         return tuple(dict.fromkeys(test.capability for test in self.tests))
 
     @functools.cached_property
     def texts(self) -> tuple[str, ...]:
-        """Every text once, in order."""
+        """Return every text once, in order."""
         return tuple(dict.fromkeys(text for test in self.tests for case in test.cases for text in case.texts))
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 (64 hex digits) of all that is asked."""
+        """Return SHA-256 (64 hex digits) of all that is asked."""
         return fingerprint([dataclasses.asdict(test) for test in self.tests])
 
     @functools.cached_property
     def size(self) -> int:
-        """Cases of all tests."""
+        """Return the number of cases of all tests."""
         return sum(len(test.cases) for test in self.tests)
 
     def of(self, capability: str) -> tuple[SuiteTest, ...]:
-        """The tests of a capability."""
+        """Return the tests of a capability."""
         return tuple(test for test in self.tests if test.capability == capability)
 
 
 def whole(suite: Suite, *, file: str) -> Suite:
-    """The suite, if it can be asked at all.
-
-    Raises:
-        DataError: it has no test, two of one name, or too many cases or characters.
-    """
+    """Return the suite, or raise DataError for no test, two of one name, or too many cases or characters."""
     if not suite.tests:
         raise DataError("it holds no test", file=file)
     names: set[str] = set()
@@ -115,11 +103,7 @@ def whole(suite: Suite, *, file: str) -> Suite:
 
 
 def refuse_too_many(cases: int, *, file: str) -> None:
-    """Refuse what a model would be asked for too long.
-
-    Raises:
-        DataError: there are too many cases.
-    """
+    """Refuse more cases than a model can be asked with a DataError."""
     if cases > MOST_CASES:
         said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
         raise DataError(said, file=file)

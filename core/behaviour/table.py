@@ -13,24 +13,16 @@ if TYPE_CHECKING:
 
 COLUMNS = ("text", "test", "capability")
 ANSWERS = ("expected", "group")
-BETWEEN = "|"
-"""Stands in `expected` between answers that are all right."""
+BETWEEN = "|"  # stands in `expected` between answers that are all right
 
 Row = dict[str, str]
 
 
 def suite_of(frame: pd.DataFrame, file: str) -> Suite:
-    """The suite in a table.
+    """Return the suite in a table of words; DataError, which names the row, if something is missing or wrong.
 
     Rows with `expected` are minimum functionality; those of the same `group` form a contrast set. Rows with a `group`
     alone are an invariance test: all of a group must be answered alike.
-
-    Args:
-        frame: Its cells as words; missing ones are NaN. Columns that a suite does not know are left alone.
-        file: Its name, for messages.
-
-    Raises:
-        DataError: a column or a cell is missing, or an answer is none; the message names the row.
     """
     names = {str(name).strip().lower(): name for name in frame.columns}
     missing = [name for name in COLUMNS if name not in names]

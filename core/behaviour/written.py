@@ -40,8 +40,7 @@ import msgspec
 from core.behaviour.edits import Edit
 from core.behaviour.suite import LONGEST, Kind, Must, Polarity
 
-MOST = 4
-"""Fillings of a text, where a test does not say."""
+MOST = 4  # fillings of a text, where a test does not say
 TOLERANCE = 0.1
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=80)]

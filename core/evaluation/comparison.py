@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from core.evaluation.significance import ALPHA, POWER, Both, Draws, Run, compare
+from core.evaluation.significance import ALPHA, POWER, Both, Compared, Draws, Run, compare
 from core.metrics import Metric, named
 from core.numbers import count
 
@@ -33,21 +33,19 @@ class McNemar:
     in 4.3 % of 1,000 rows (tests/core/evaluation/test_comparison.py).
     """
 
-    only_first: int
-    """Rows that the first has right and the second has not."""
+    only_first: int  # rows that the first has right and the second has not
     only_second: int
-    rows: int
-    """All rows, those too on which they agree."""
+    rows: int  # all rows, those too on which they agree
     test = "McNemar, exact"
 
     @property
     def difference(self) -> float:
-        """Of the two accuracies."""
+        """Return the difference of the two accuracies."""
         return (self.only_first - self.only_second) / self.rows if self.rows else 0.0
 
     @property
     def p(self) -> float:
-        """Two-sided."""
+        """Return the two-sided p."""
         from scipy.special import bdtr
 
         apart = self.only_first + self.only_second
@@ -55,12 +53,12 @@ class McNemar:
 
     @property
     def effect(self) -> float:
-        """Cohen's g: the share of the first among the rows on which one alone is right, less a half; −0.5 to 0.5."""
+        """Return Cohen's g, −0.5 to 0.5: the share of the first among rows that one alone has right, less a half."""
         apart = self.only_first + self.only_second
         return self.only_first / apart - 0.5 if apart else 0.0
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha.
+        """Return the interval of the difference at level 1 − alpha: leaves out 0 exactly where p is below alpha.
 
         The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
         alone. In place of the normal quantile stands the smallest value that the exact test calls significant, so that
@@ -72,7 +70,7 @@ class McNemar:
         return self._bound(z), self._bound(-z)
 
     def rows_needed(self, alpha: float) -> int | None:
-        """Rows on which a difference like this would be found at alpha with 80 % power; None for a difference of 0.
+        """Return rows on which a difference like this is found at alpha with 80 % power; None for a difference of 0.
 
         Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
         exact test keeps), δ the difference, ψ the share of rows on which one alone is right.
@@ -86,8 +84,7 @@ class McNemar:
         return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
 
     def _critical(self, alpha: float) -> float:
-        """Between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
-        import numpy as np
+        """Return between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
         from scipy.special import bdtr
 
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
@@ -99,7 +96,7 @@ class McNemar:
         return critical if found else max(critical, normal)
 
     def _bound(self, z: float) -> float:
-        """The difference at which the score statistic is z; the lower bound for z above 0, else the upper."""
+        """Return the difference at which the score is z; the lower bound for z above 0, else the upper."""
         from scipy.optimize import brentq
 
         end = -1.0 if z > 0 else 1.0
@@ -109,7 +106,7 @@ class McNemar:
         return float(brentq(lambda delta: self._score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12))
 
     def _score(self, delta: float) -> float:
-        """How many standard errors what was seen lies above a true difference delta."""
+        """Return by how many standard errors what was seen exceeds a true difference delta."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
         root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))
@@ -135,47 +132,44 @@ class Wilcoxon:
 
     @property
     def difference(self) -> float:
-        """The middle of the means of any two folds (Hodges and Lehmann 1963), which belongs to this test."""
+        """Return the middle of the means of any two folds (Hodges and Lehmann 1963), which belongs to this test."""
         return float(np.median(self._means))
 
     @property
     def p(self) -> float:
-        """A fold without a difference speaks for either side."""
+        """Return p; a fold without a difference speaks for either side."""
         return min(1.0, 2 * float(self._below[min((self._means <= 0).sum(), (self._means >= 0).sum())]))
 
     @property
     def effect(self) -> float:
-        """The rank-biserial correlation (Kerby 2014): −1 where every fold speaks for the second, 1 for the first."""
+        """Return the rank-biserial correlation (Kerby 2014), −1 where all folds favour the second, 1 the first."""
         return float(np.sign(self._means).mean())
 
     def interval(self, alpha: float) -> tuple[float, float] | None:
-        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha.
-
-        None where these are too few folds for any interval at this level.
-        """
+        """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: too few folds."""
         out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
-    def rows_needed(self, alpha: float) -> None:
-        """More rows make no more folds."""
+    def rows_needed(self, alpha: float) -> int | None:
+        """Return None: more rows make no more folds."""
+        return None
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """Of every two folds, each with itself too, rising (Walsh averages): those above 0 count the rank sum."""
+        """Return the means of every two folds, each with itself too, rising (Walsh averages)."""
         values = np.array(self.differences)
         return np.sort((values[:, None] + values)[np.triu_indices(len(values))] / 2)
 
     @cached_property
     def _below(self) -> np.ndarray:
-        """How probable a rank sum of 0, of at most 1, … is by chance: each rank has either sign."""
+        """Return how probable a rank sum of 0, of at most 1, … is by chance: each rank has either sign."""
         ways = np.ones(1)
         for rank in range(1, len(self.differences) + 1):
             ways = np.convolve(ways, np.bincount([0, rank]))
         return ways.cumsum() / ways.sum()
 
 
-SAME = 0.01
-"""Within this, two models are called the same."""
+SAME = 0.01  # within this, two models are called the same
 METHOD = (
     "Accuracy: McNemar's exact test on the rows that one model alone has right, with Tango's score interval at its "
     "critical value. Other metrics, and several seeds: a paired bootstrap over the rows, which the seeds share, with "
@@ -186,50 +180,19 @@ METHOD = (
 )
 
 
-class Tested(Protocol):
-    """A difference of two models with its test; interval, p and plan are of one thing."""
-
-    @property
-    def test(self) -> str:
-        """Its name."""
-
-    @property
-    def difference(self) -> float:
-        """First less second."""
-
-    @property
-    def p(self) -> float:
-        """Two-sided."""
-
-    @property
-    def effect(self) -> float:
-        """McNemar: Cohen's g · bootstrap and swaps: Cohen's d over rows · Wilcoxon: rank-biserial correlation."""
-
-    def interval(self, alpha: float) -> tuple[float, float] | None:
-        """Leaves out 0 exactly where p is below alpha; None where nothing can be said at this level."""
-
-    def rows_needed(self, alpha: float) -> int | None:
-        """For 80 % power at alpha; None where no number of rows would do."""
+Tested = McNemar | Wilcoxon | Compared  # with interval, p and plan of one thing
 
 
 @dataclass(frozen=True)
-class Step:
+class HolmStep:
     """A test within its family."""
 
-    p: float
-    """After Holm."""
-    alpha: float
-    """What its own p is compared with."""
+    p: float  # after Holm
+    alpha: float  # what its own p is compared with
 
 
 def judge(pairs: Mapping[Run, Both], metric: Metric, draws: Draws | None = None) -> Tested:
-    """The test that suits two models on the same rows.
-
-    Args:
-        pairs: by seed and fold.
-        metric: what they are compared by.
-        draws: of the metric, where several comparisons share them.
-    """
+    """Return the test that suits two models on the same rows, by seed and fold; `draws` may be shared."""
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
@@ -241,53 +204,50 @@ def judge(pairs: Mapping[Run, Both], metric: Metric, draws: Draws | None = None)
 
 
 def _of_fold(pairs: Mapping[Run, Both], fold: int, draws: Draws) -> float:
-    """The mean difference of its seeds."""
     found = [draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items() if run[1] == fold]
     return statistics.fmean(found)
 
 
 def one_right(both: Both) -> tuple[int, int]:
-    """Rows that only the first, and only the second, has right."""
+    """Count rows that only the first, and only the second, has right."""
     first, second = both.first.correct > 0, both.second.correct > 0
     return int((first & ~second).sum()), int((second & ~first).sum())
 
 
-def holm(ps: Sequence[float]) -> list[Step]:
-    """p after Holm (1979) and the level of each test's step, in the order given.
+def holm(ps: Sequence[float]) -> list[HolmStep]:
+    """Return p after Holm (1979) and the level of each test's step, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
     test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
     """
-    order = sorted(range(len(ps)), key=lambda place: ps[place])
-    steps: dict[int, Step] = {}
-    adjusted, left = 0.0, len(ps)
-    for number, place in enumerate(order):
-        adjusted = min(1.0, max(adjusted, ps[place] * (len(ps) - number)))
-        if adjusted < ALPHA:
-            left = len(ps) - number - 1
-        steps[place] = Step(adjusted, ALPHA / (len(ps) - number if adjusted < ALPHA else left))
-    return [steps[place] for place in range(len(ps))]
+    adjusted, steps = adjust_holm(np.array(ps, float)).tolist(), np.argsort(np.argsort(ps, kind="stable")).tolist()
+    left = sum(p >= ALPHA for p in adjusted)
+    alphas = (ALPHA / (len(ps) - step if p < ALPHA else left) for p, step in zip(adjusted, steps, strict=True))
+    return [HolmStep(p, alpha) for p, alpha in zip(adjusted, alphas, strict=True)]
+
+
+def adjust_holm(p: np.ndarray) -> np.ndarray:
+    """Return (n,) p after Holm; there may be hundreds of thousands."""
+    order, found = np.argsort(p, kind="stable"), np.empty(len(p))
+    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return found
 
 
 def better(pair: Mapping[str, Any]) -> str:
-    """Which of two models is better, by name; empty where that cannot be said.
-
-    Args:
-        pair: as `core.runs.comparison.compare` has it.
-    """
+    """Return which of a pair (`core.runs.comparison.compare`) is better, by name; empty where that is open."""
     if pair["p_holm"] >= ALPHA:
         return ""
     return str(pair["first" if (pair["difference"] > 0) == (named(pair["metric"]).better == "higher") else "second"])
 
 
 def same(pair: Mapping[str, Any]) -> bool:
-    """Whether the whole interval of a measured difference lies within `SAME`."""
+    """Return whether the whole interval of a measured difference lies within `SAME`."""
     interval = pair["interval"]
     return not better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
 def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """What may be said of two models, in words; `letters` stand for their names."""
+    """Describe a pair in words; `letters` stand for their names."""
     if winner := better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
     if same(pair):
@@ -297,7 +257,7 @@ def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -
 
 
 def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """What all pairs of one metric say together, in a sentence."""
+    """Describe all pairs of one metric in a sentence."""
     wins = Counter(filter(None, map(better, pairs)))
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
@@ -319,20 +279,20 @@ def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Who is compared."""
+    """Return the names of the compared models."""
     return list(dict.fromkeys(str(pair[side]) for pair in pairs for side in ("first", "second")))
 
 
 def listed(names: Sequence[str]) -> str:
-    """`A, B and C`."""
+    """Return `A, B and C`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def rough(rows: int) -> str:
-    """How many rows are needed, to two digits: the difference itself is not known better."""
+    """Round how many rows are needed to two digits: the difference itself is not known better."""
     return count(round(rows, 2 - len(str(rows))))
 
 
 def lettered(names: Sequence[str]) -> dict[str, str]:
-    """A, B, C … for names, for tables of pairs; beyond Z their numbers."""
+    """Return A, B, C … for names, for tables of pairs; beyond Z their numbers."""
     return {name: chr(65 + place) if place < 26 else str(place + 1) for place, name in enumerate(names)}

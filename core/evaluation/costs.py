@@ -17,18 +17,10 @@ from core.exceptions import InputError
 
 
 def cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
-    """The threshold with the lowest cost; a row is predicted to be of the class where its probability is above it.
+    """Return the threshold with the lowest cost; a row is predicted where its probability is above it.
 
-    It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to
-    1 / (1 + ratio).
-
-    Args:
-        own: (n,) booleans: rows of the class.
-        probability: (n,) that the model gives it, 0 to 1.
-        ratio: how much worse a false negative is than a false positive.
-
-    Raises:
-        InputError: the ratio is no positive number, or there are no rows.
+    It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to 1 / (1 +
+    ratio). `own` is (n,) bool: rows of the class; `probability` (n,). Raises InputError for a bad ratio or no rows.
     """
     verify(ratio)
     if not len(own):
@@ -47,7 +39,7 @@ def cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
 
 
 def cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
-    """The cost per row at each threshold, in false positives; the shape of `thresholds`."""
+    """Compute the cost per row at each threshold, in false positives; the shape of `thresholds`."""
     own, chance = np.asarray(own, bool), np.asarray(probability, float)
     inside, outside = np.sort(chance[own]), np.sort(chance[~own])
     missed = np.searchsorted(inside, thresholds, side="right")
@@ -58,7 +50,7 @@ def cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.
 def priced(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
-    """What predictions at a threshold cost.
+    """Count what predictions at a threshold cost.
 
     Returns:
         `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
@@ -79,10 +71,6 @@ def priced(
 
 
 def verify(ratio: float) -> None:
-    """Refuse a ratio that weighs nothing.
-
-    Raises:
-        InputError: it is no positive number.
-    """
+    """Refuse a ratio that is no positive number with an InputError."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

@@ -27,19 +27,17 @@ import numpy as np
 
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset
 from core.evaluation.comparison import holm
-from core.evaluation.intervals import wilson
+from core.evaluation.intervals import newcombe, wilson
 from core.numbers import count, percent, signed
 from core.text.words import is_bare_mark, split_words
 
 ALPHA = 0.01
 """Of a comparison: how often it warns of anything at most, where both sides are drawn alike."""
-FEWEST = 25
-"""Texts of either side below which nothing is compared."""
+FEWEST = 25  # texts of either side below which nothing is compared
 MOST, MOST_READ = 1000, 5000
 """Texts of either side whose lengths and words are compared, and training texts whose words are known, at most."""
 EXCHANGES = 1999
-MOST_REPEATED = 20_000
-"""Texts that occur twice or more, above which a sample of all is exchanged."""
+MOST_REPEATED = 20_000  # texts that occur twice or more, above which a sample of all is exchanged
 LEAST = {"labels": 0.05, "length": 0.2, "words": 0.02, "in training": 0.01, "repeats": 0.02}
 """Smaller differences are not told, however sure: of a share, and of length 20 %."""
 TESTS = {
@@ -49,24 +47,22 @@ TESTS = {
     "in training": "permutation test",
     "repeats": "permutation test",
 }
-RARE = 5
-"""Expected rows below which a class is counted with the others that are as rare."""
+RARE = 5  # expected rows below which a class is counted with the others that are as rare
 LEVEL = 0.95
 
 
 class Difference(NamedTuple):
-    """Of two means or shares, the other side less the first."""
+    """Two means or shares, and the other less the first."""
 
     training: float
     split: float
     low: float
-    high: float
-    """Ends of the 95 % interval of the difference."""
+    high: float  # ends of the 95 % interval of the difference
     p: float
 
     @property
     def difference(self) -> float:
-        """The other side less the first."""
+        """Return the other side less the first."""
         return self.split - self.training
 
 
@@ -74,8 +70,7 @@ class ComparedTexts(NamedTuple):
     """Texts with their classes."""
 
     texts: Sequence[str]
-    has: np.ndarray | None
-    """(n, C) bool; None: their classes are not known."""
+    has: np.ndarray | None  # (n, C) bool; None: their classes are not known
 
 
 def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
@@ -118,14 +113,24 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
 def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> Difference:
     """Compare two shares, each as (has, of): the score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
     (a, m), (b, n) = first, other
-    one, two = a / m, b / n
-    ends = wilson(a, m), wilson(b, n)
-    gap, pooled = two - one, (a + b) / (m + n)
-    low = gap - math.hypot(two - ends[1][0], ends[0][1] - one)
-    high = gap + math.hypot(ends[1][1] - two, one - ends[0][0])
+    pooled = (a + b) / (m + n)
     error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
-    p = 2 * statistics.NormalDist().cdf(-abs(gap) / error) if error else 1.0
-    return Difference(one, two, low, high, p)
+    p = 2 * statistics.NormalDist().cdf(-abs(b / n - a / m) / error) if error else 1.0
+    return Difference(a / m, b / n, *newcombe(b, n, a, m), p)
+
+
+def compare_classes(first: np.ndarray, other: np.ndarray) -> list[Difference]:
+    """Compare the share of each class of (m, C) and (n, C) bool."""
+    counts = zip(first.sum(0).tolist(), other.sum(0).tolist(), strict=True)
+    return [compare_shares((a, len(first)), (b, len(other))) for a, b in counts]
+
+
+def chi_square(counts: np.ndarray) -> float:
+    """Return p of all classes with rows at once, of (2, C) counts; 1 of a single class."""
+    from scipy.stats import chi2_contingency
+
+    counts = counts[:, counts.sum(0) > 0]
+    return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
 
 def find_differences(
@@ -140,12 +145,12 @@ def find_differences(
     """Compare texts with those that a model learned from, or with others that are like them.
 
     Args:
-        first: the training texts, or held-out texts of the same origin.
-        other: the texts in question.
+        first: The training texts, or held-out texts of the same origin.
+        other: The texts in question.
         classes: C names.
-        name: of the other side, as it is spoken of: `test`, `the file`.
-        known: of the first side.
-        learned: whether the first side was learned from, so that its texts on the other side are a leak; else both
+        name: Of the other side, as it is spoken of: `test`, `the file`.
+        known: Name of the first side.
+        learned: Whether the first side was learned from, so that its texts on the other side are a leak; else both
             sides have predicted labels.
 
     Returns:
@@ -199,30 +204,22 @@ def find_differences(
 
 
 def _has_several(has: np.ndarray | None) -> bool:
-    """Return whether a text may have several labels, or none."""
     return has is not None and not (has.sum(1) == 1).all()
 
 
 def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[Difference, str]:
     """Compare the shares of all classes; the numbers are those of the class that differs most."""
-    each = [
-        compare_shares((int(first[:, at].sum()), len(first)), (int(other[:, at].sum()), len(other)))
-        for at in range(len(classes))
-    ]
+    each = compare_classes(first, other)
     if _has_several(first) or _has_several(other):
         at = min(range(len(each)), key=lambda place: each[place].p)
         return each[at]._replace(p=min(1.0, each[at].p * len(each))), classes[at]
-    from scipy.stats import chi2_contingency
-
     counts = np.stack([first.sum(0), other.sum(0)])
     expected = counts.sum(0) * min(len(first), len(other)) / counts.sum()
     rare = expected < RARE
     if rare.any():
         counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
-    counts = counts[:, counts.sum(0) > 0]
-    p = float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
     at = max(range(len(each)), key=lambda place: abs(each[place].difference))
-    return each[at]._replace(p=p), classes[at]
+    return each[at]._replace(p=chi_square(counts)), classes[at]
 
 
 def _key(text: str) -> str:
@@ -249,8 +246,8 @@ def _compare_words(
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
     some = rng.permutation(len(other))[:MOST]
-    sides = [_words(first[row]) for row in held], [_words(other[row]) for row in some]
-    known = {word for row in rest for word in _words(first[row])}
+    sides = [plain_words(first[row]) for row in held], [plain_words(other[row]) for row in some]
+    known = {word for row in rest for word in plain_words(first[row])}
     one, two = (np.log(np.maximum(1, [len(words) for words in side])) for side in sides)
     found = {"length": (_exchanged(one, two, rng), "")}
     one, two = (
@@ -261,7 +258,8 @@ def _compare_words(
     return found
 
 
-def _words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without marks."""
     return [word for word in split_words(text.lower()) if not is_bare_mark(word)]
 
 
@@ -313,7 +311,7 @@ def _compare_repeats(
 
 
 def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """(`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
+    """Return (`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
     at_once, found = max(1, 1_000_000 // len(groups)), []
     for start in range(0, EXCHANGES, at_once):
         rounds = min(at_once, EXCHANGES - start)
@@ -324,12 +322,9 @@ def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.rand
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """(R, 2) texts of the other side that are in the first too, and that occur in it more than once.
+    """Return (R, 2) texts of the other side that are in the first too, and that occur in it more than once.
 
-    Args:
-        groups: (D,) which rows are the same text.
-        is_other: (R, D) bool, the rows of the other side in each of R exchanges.
-        number: of groups.
+    `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
     """
     places = groups + number * np.arange(len(is_other))[:, None]
     size, shape = number * len(is_other), (len(is_other), number)
@@ -339,7 +334,6 @@ def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.
 
 
 def _describe(row: dict[str, Any], name: str, known: str, *, predicted: bool) -> str:
-    """Return a sentence for a measure that differs."""
     kind, (low, high) = row["name"], row["interval"]
     compared = f"Compared with {known}, {name}"
     if kind == "length":

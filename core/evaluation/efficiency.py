@@ -20,22 +20,21 @@ from core.evaluation.predict import device_of, evaluating
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
-BATCH = 64
-"""Texts that are predicted together; a batch is measured beside one text alone."""
+BATCH = 64  # texts that are predicted together; a batch is measured beside one text alone
 WARM_UP, REPEATS, SECONDS = 3, 15, 2.0
 """Passes that do not count, passes at most, and after how long three are enough."""
 CPU_INFO = Path("/proc/cpuinfo")
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Number of trainable parameters."""
+    """Return the number of trainable parameters."""
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
 def inference(
     model: nn.Module, tokens: TokenTable, beside: tuple[nn.Module, TokenTable] | None = None
 ) -> dict[str, Any]:
-    """Time and memory of a prediction from token ids to logits, on the device where the model is, with one CPU thread.
+    """Measure time and memory of a prediction from token ids to logits, on the model's device, with one CPU thread.
 
     Texts become tokens before the clock starts. One thread, since what several gain depends on who else is at work.
 
@@ -43,8 +42,7 @@ def inference(
         model: A classifier.
         tokens: The texts of a split: one of median length is measured alone; then `BATCH`, whose lengths are spread
             like theirs, together.
-        beside: A second model that is asked the same texts after the first, with its own reading of them: times add up,
-            and so does the memory, since both are held.
+        beside: A second model that is asked the same texts after the first: times and memory add up.
 
     Returns:
         Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
@@ -81,11 +79,10 @@ def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 def inference_time(
     model: nn.Module, batch: Batch, *, warm_up: int = WARM_UP, repeats: int = REPEATS, seconds: float = SECONDS
 ) -> dict[str, Any]:
-    """Wall-clock milliseconds of one forward pass over a batch, on the device where the model is.
+    """Measure wall-clock milliseconds of one forward pass over a batch, on the device where the model is.
 
-    Returns:
-        `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
-        count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
+    Returns `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
+    count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
     """
     device = device_of(model)
     batch = batch.to(device)
@@ -106,7 +103,7 @@ def inference_time(
 
 
 def peak_memory(model: nn.Module, batch: Batch) -> int:
-    """Bytes of tensors that are alive at once while a batch is predicted: weights, batch, intermediate results.
+    """Count bytes of tensors that are alive at once while a batch is predicted: weights, batch, intermediate results.
 
     Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
     """
@@ -118,7 +115,7 @@ def peak_memory(model: nn.Module, batch: Batch) -> int:
 
 
 class _Alive(TorchDispatchMode):
-    """Counts the bytes of every tensor that operations make, from its making until nobody holds it."""
+    """Count the bytes of every tensor that operations make, from its making until nobody holds it."""
 
     def __init__(self, given: Iterable[Tensor]) -> None:
         super().__init__()
@@ -152,7 +149,7 @@ class _Alive(TorchDispatchMode):
 
 
 def processor(device: torch.device) -> str:
-    """What computes, in words: `AMD EPYC 9R14`, `NVIDIA H100`."""
+    """Name the processor: `AMD EPYC 9R14`, `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     try:

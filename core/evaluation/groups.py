@@ -15,12 +15,9 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 from core.numbers import count, exact
 
-MOST = 30
-"""Values with a group of their own."""
-FEWEST = 10
-"""Rows that a group needs for that."""
-QUARTERS = 12
-"""A column of numbers with more different ones is cut into quarters."""
+MOST = 30  # values with a group of their own
+FEWEST = 10  # rows that a group needs for that
+QUARTERS = 12  # a column of numbers with more different ones is cut into quarters
 MISSING = "(none)"
 
 
@@ -28,17 +25,14 @@ MISSING = "(none)"
 class Groups:
     """Rows by the value of a column."""
 
-    names: tuple[str, ...]
-    """The largest first; quarters of numbers in their order."""
-    place: np.ndarray
-    """(n,) int64 positions in `names`."""
-    folded: int = 0
-    """Values with few rows that stand together in the last group."""
+    names: tuple[str, ...]  # the largest first; quarters of numbers in their order
+    place: np.ndarray  # (n,) int64 positions in `names`
+    folded: int = 0  # values with few rows that stand together in the last group
     folded_rows: int = 0
 
 
 def grouped(column: pd.Series) -> Groups:
-    """Rows by value; numbers of many kinds in quarters; what few rows have stands together at the end."""
+    """Group rows by value; many numbers in quarters; rare values together at the end."""
     numbers = pd.to_numeric(column, errors="coerce")
     if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
         return _quarters(numbers)
@@ -64,7 +58,7 @@ def by_value(
     *,
     ordered: bool = False,
 ) -> list[dict[str, Any]]:
-    """For each group `value`, `n`, `metrics` and `intervals`."""
+    """Return for each group `value`, `n`, `metrics` and `intervals`."""
     found = []
     for number, name in enumerate(groups.names):
         rows = np.flatnonzero(groups.place == number)
@@ -75,11 +69,7 @@ def by_value(
 
 
 def column_of(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
-    """A column of the data; `label` by the names of the classes.
-
-    Raises:
-        InputError: there is none of this name.
-    """
+    """Return a column of the data, `label` by the names of the classes; InputError if there is none."""
     own = [str(each) for each in rows.columns if each != "text"]
     if name not in own:
         raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
@@ -90,7 +80,7 @@ def column_of(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Serie
 
 
 def _quarters(numbers: pd.Series) -> Groups:
-    """Quarters of the rows by a number, as even as equal numbers allow."""
+    """Cut the rows into quarters by a number, as even as equal numbers allow."""
     edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
     places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
     there, words = np.unique(places), {len(edges) + 1: MISSING}

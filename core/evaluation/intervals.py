@@ -16,24 +16,19 @@ import numpy as np
 
 from core.data.table import Task
 from core.evaluation.metrics import defined
-from core.evaluation.scores import HALF, SIDES, Single, scored
-from core.evaluation.weighted import ratio
+from core.evaluation.scores import HALF, SIDES, Single, ratio, scored
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
-TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))
-"""Percentiles at the ends of an interval."""
+TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))  # percentiles at the ends of an interval
 METHOD = (
     "95 %: Wilson's of a share (accuracy, precision and recall of a class), of the calibration error one that allows "
     "for its bias, else a percentile bootstrap over the sentences; none where all resamples agree"
-)
-"""What an interval is, wherever one stands."""
+)  # what an interval is, wherever one stands
 _NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
-RANKED_RESAMPLES = 200
-"""For the metrics that sort all rows (`ranking` in the table): enough for a 95 % interval, five times quicker."""
-_CELLS = 1_000_000
-"""Weights held at once: they stay in the cache of a common processor, and memory does not grow with the split."""
+RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % interval, five times quicker
+_CELLS = 1_000_000  # weights held at once, which fit the cache of a common processor
 
 
 def over_runs(
@@ -45,12 +40,8 @@ def over_runs(
 
     The variance over draws of the rows, which the seeds of a fold share, and that of the mean over draws of the seeds
     are added on each side of the mean, where intervals are lopsided (Donner and Zou 2012); the quantile is the normal
-    one and Student's t of the seeds, weighted by them. Of one run its own interval.
-
-    Args:
-        values: by seed and fold.
-        ranges: by seed and fold, low and high.
-        within: the least and the largest value that there can be.
+    one and Student's t of the seeds, weighted by them. Of one run its own interval. `values` and `ranges` (low, high)
+    are by seed and fold; `within` are the least and the largest possible value.
     """
     if len(values) == 1:
         low, high = next(iter(ranges.values()))
@@ -81,24 +72,12 @@ def intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """The 95 % interval [low, high] of the metrics that `evaluate` gives, each as `METHOD` says.
+    """Return the 95 % interval [low, high] of the metrics that `evaluate` gives, each as `METHOD` says.
 
     All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
     A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
     same in all has no interval, since they say nothing of how uncertain it is. An interval speaks of the sample of rows
-    only, not of other seeds of the training.
-
-    Args:
-        labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
-        probabilities: (n, C).
-        task: single or multi.
-        thresholds: (C,) or one for all, of a multi-label task.
-        names: of the metrics that are wanted.
-        ordered: whether the class numbers are places on a scale.
-        seed: of the draws; the same seed gives the same intervals.
-
-    Raises:
-        InputError: if labels and probabilities do not fit together.
+    only, not of other seeds of the training. Arguments and errors as of `evaluate`; `names` are the metrics wanted.
     """
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
@@ -157,7 +136,7 @@ def draws_of(metric: Metric) -> int:
 
 
 def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
-    """The score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too.
+    """Return the score interval of a share, `hits` of `rows` (Wilson 1927), sound for few rows too.
 
     Where all rows are right, a bootstrap would say that nothing is uncertain.
     """
@@ -170,7 +149,7 @@ def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float
 
 
 def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
-    """The interval of the difference of two shares of different rows, `hits` of `rows` less `others` of `of`.
+    """Return the interval of the difference of two shares of different rows, `hits` of `rows` less `others` of `of`.
 
     Their score intervals put together (Newcombe, Statistics in Medicine 17, 1998, method 10): sound for few rows too.
     """
@@ -184,7 +163,7 @@ def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float,
 
 
 def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks (R, rows) float64, RESAMPLES of R in all: how often each row was drawn, with replacement."""
+    """Yield blocks (R, rows) float64, RESAMPLES of R in all: how often each row was drawn, with replacement."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):
@@ -194,16 +173,11 @@ def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
 
 
 def class_intervals(labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0) -> list[dict[str, list[float]]]:
-    """The 95 % intervals of precision, recall and F1 of each class, [low, high] each, in the order of the classes.
+    """Return the 95 % intervals of precision, recall and F1, [low, high] each, in the order of the classes.
 
     Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `intervals`, drawn as counts:
     it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one draw of a
-    multinomial. What divides by nothing has no interval.
-
-    Args:
-        labels: (n, C) booleans: what each row has.
-        predicted: (n, C) booleans: what is predicted of it.
-        seed: of the draws.
+    multinomial. What divides by nothing has no interval. `labels` and `predicted` are (n, C) booleans.
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
@@ -217,13 +191,13 @@ def per_class_intervals(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, list[float]]]:
-    """The intervals of `metrics.per_class`, by class and measure; arguments as there."""
+    """Return the intervals of `metrics.per_class`, by class and measure; arguments as there."""
     scores = scored(labels, probabilities, task, thresholds)
     return dict(zip(classes, class_intervals(scores.true, scores.predicted), strict=True))
 
 
 def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
-    """Intervals from the numbers of rows that are right, missed, wrongly predicted, and neither."""
+    """Return intervals from the numbers of rows that are right, missed, wrongly predicted, and neither."""
     n = int(cells.sum())
     if not n:
         return {}
@@ -237,13 +211,12 @@ def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
 
 
 CURVES = 500
-POINTS = 100
-"""Of a curve at which it is resampled: further ones cannot be told apart where it is drawn."""
+POINTS = 100  # of a curve at which it is resampled: further ones cannot be told apart where it is drawn
 
 
 @dataclass(frozen=True)
 class Band:
-    """Between what the middle 95 % of the resampled curves lie at each x; (G,) each, x rising."""
+    """The middle 95 % of the resampled curves at each x; (G,) each, x rising."""
 
     x: np.ndarray
     low: np.ndarray
@@ -259,15 +232,10 @@ class Bands:
 
 
 def bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
-    """The bands of a class against the rest; None without a row of either.
+    """Return the bands of a class, (n,) bool, against the rest; None without a row of either.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
     section 8.1). A resample without a row of the class, or without another, does not count.
-
-    Args:
-        own: (n,) booleans: rows of the class.
-        probability: (n,) that the model gives it.
-        seed: of the draws.
     """
     own = np.asarray(own, bool)
     if not 0 < own.sum() < len(own):
@@ -295,7 +263,7 @@ def _band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(K,) rows of the class and others between neighbouring thresholds, falling; K is `POINTS` at most.
+    """Return (K,) rows of the class and others between neighbouring thresholds, falling; K is `POINTS` at most.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
     """

@@ -6,8 +6,7 @@ from typing import NotRequired, TypedDict
 
 from core.stored import Figure, Seconds
 
-VERSION = 4
-"""Raised whenever the same data and settings would give other numbers."""
+VERSION = 4  # raised whenever the same data and settings would give other numbers
 
 
 class TunedSplits(TypedDict):

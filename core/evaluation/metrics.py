@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation import weighted
-from core.evaluation.scores import HALF, SIDES, Scores, scored
-from core.evaluation.weighted import BINS, ratio
+from core.evaluation.scores import AREAS, BINS, HALF, SIDES, Scores, confidence_bin, ratio, reached, scored
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, metrics_of
 from core.training.scaling import Scaling
@@ -25,17 +23,17 @@ def evaluate(
     *,
     ordered: bool = False,
 ) -> dict[str, float]:
-    """Every metric that is defined for these rows; `left_out` says why others are absent.
+    """Compute every metric that is defined for these rows; `left_out` says why others are absent.
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
         probabilities: (n, C).
-        task: single or multi.
+        task: Single or multi.
         thresholds: (C,) or one for all, of a multi-label task.
-        ordered: whether the class numbers are places on a scale.
+        ordered: Whether the class numbers are places on a scale.
 
     Raises:
-        InputError: if labels and probabilities do not fit together.
+        InputError: If labels and probabilities do not fit together.
     """
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
@@ -43,13 +41,13 @@ def evaluate(
 
 
 def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
-    """The metrics that read probabilities (loss, ece, brier) as they were at T = 1; arguments as of `evaluate`."""
+    """Compute the metrics that read probabilities (loss, ece, brier) at T = 1; arguments as of `evaluate`."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
 def changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
-    """Of how many rows the answer was another one as trained; of several labels, any of those above 0.5."""
+    """Count rows whose answer was another one as trained; of several labels, any of those above 0.5."""
     trained = as_trained(probabilities, scaling, task)
     if task == "single":
         return int((probabilities.argmax(1) != trained.argmax(1)).sum())
@@ -64,7 +62,7 @@ def left_out(
     *,
     ordered: bool = False,
 ) -> dict[str, str]:
-    """The metrics that `evaluate` does not give for these rows, each with its reason."""
+    """Return the metrics that `evaluate` does not give for these rows, each with its reason."""
     scores = scored(labels, probabilities, task, ordered=ordered)
     reasons = _undefined(scores)
     lacking = ", ".join(f"'{classes[number]}'" for number in scores.unranked)
@@ -78,14 +76,14 @@ def left_out(
 
 
 def defined(scores: Scores, task: Task) -> dict[str, Metric]:
-    """The metrics of a task that these rows have."""
+    """Return the metrics of a task that these rows have."""
     undefined = _undefined(scores)
     metrics = metrics_of(task, ordered=scores.scale) if len(scores) else {}
     return {name: metric for name, metric in metrics.items() if metric.reads not in undefined}
 
 
 def _undefined(scores: Scores) -> set[Reads]:
-    """What these rows give no measure of."""
+    """Return what these rows give no measure of."""
     found: set[Reads] = {"ranking"} if scores.unranked else set()
     agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
     return found | {"agreement"} if agreed else found
@@ -98,7 +96,7 @@ def per_class(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, float]]:
-    """Precision, recall, f1 and support of each class by name, and where defined roc_auc and average_precision.
+    """Compute precision, recall, f1 and support of each class by name, and where defined roc_auc and average_precision.
 
     Of a multi-label task also the threshold that it is predicted above.
     """
@@ -117,15 +115,15 @@ def per_class(
         if task == "multi":
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):
-            curve = weighted.reached(scores, once, number)
-            row["roc_auc"] = float(weighted.roc_area(*curve)[0])
-            row["average_precision"] = float(weighted.precision_area(*curve)[0])
+            curve = reached(scores, once, number)
+            row["roc_auc"] = float(AREAS["roc"](*curve)[0])
+            row["average_precision"] = float(AREAS["precision"](*curve)[0])
         found[name] = row
     return found
 
 
 def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
-    """Counts, C × C: rows are labels, columns predictions."""
+    """Count C × C: rows are labels, columns predictions."""
     cells = np.asarray(labels, np.int64) * classes + np.asarray(predicted, np.int64)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
 
@@ -133,9 +131,7 @@ def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[l
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
     """Say over which classes macro averages are, where no row is of some; empty where each class has a row.
 
-    Args:
-        counts: as `confusion` gives them.
-        classes: C names.
+    `counts` are as `confusion` gives them.
     """
     table = np.asarray(counts)
     absent, said = table.sum(1) == 0, table.sum(0) > 0
@@ -149,10 +145,10 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 
 def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
-    """The 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None where a bin is empty)."""
+    """Return the 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None if empty)."""
     scores = scored(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
-    places = weighted.confidence_bin(confidence)
+    places = confidence_bin(confidence)
     bins = []
     for number in range(BINS):
         inside = places == number
@@ -170,7 +166,7 @@ def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict
 
 
 def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
-    """ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
+    """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
 
     Empty lists where the class or the rest has no row. The first threshold, where nothing is claimed, is 1.
     """
@@ -190,7 +186,7 @@ def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> di
 
 
 def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
-    """Precision, recall and threshold of one class at each distinct probability, falling; empty without a row of it."""
+    """Return precision, recall and threshold of a class at each distinct probability, falling; empty without rows."""
     true, false, thresholds = _curve(scored(labels, probabilities), number)
     if not len(true) or not true[-1]:
         return {"precision": [], "recall": [], "threshold": []}
@@ -202,9 +198,9 @@ def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dic
 
 
 def _curve(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """True and false positives at each distinct threshold, falling, and the thresholds."""
+    """Return true and false positives at each distinct threshold, falling, and the thresholds."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    true, false = weighted.reached(scores, np.ones((1, len(scores.labels))), number)
+    true, false = reached(scores, np.ones((1, len(scores.labels))), number)
     order, starts = scores.ranking[number]
     return true[0], false[0], scores.probabilities[order[starts], number]

@@ -24,12 +24,11 @@ from core.training.scaling import UNSCALED
 
 @dataclass(frozen=True)
 class Mix:
-    """What is mixed in, and how much the network counts beside it."""
+    """What is mixed in, and how much the network counts."""
 
     model: Model
     tokenizer: Tokenizer
-    weight: float
-    """w, 0 to 1."""
+    weight: float  # w, 0 to 1
 
     @classmethod
     def fitted(
@@ -41,29 +40,29 @@ class Mix:
         labels: np.ndarray,
         task: Task,
     ) -> Mix:
-        """With the weight that suits a network that gives `texts`, those of the validation split, logits (n, C)."""
+        """Fit the weight to a network's logits (n, C) of validation `texts`."""
         unweighed = cls(model, tokenizer, 1.0)
         return dataclasses.replace(unweighed, weight=best_weight(unweighed.parts(network, texts, task), labels, task))
 
     def parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> Parts:
-        """Both logits of texts of which the network gives these, (n, C)."""
+        """Return both logits of texts of which the network gives these, (n, C)."""
         return Parts(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
 
     def into(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
-        """What the network says of texts with this mixed in; its own part stays beside it."""
+        """Mix this into the network's predictions, which keep their own part."""
         parts = self.parts(found.logits, texts, task)
         logits = mixed(parts, self.weight, task).astype(np.float32)
         return dataclasses.replace(found, logits=logits, parts=parts).at(UNSCALED, task)
 
 
 def mixed(parts: Parts, weight: float, task: Task) -> np.ndarray:
-    """(n, C) float64: logits whose softmax, of several labels whose sigmoids, are the mixture."""
+    """Return (n, C) float64: logits whose softmax, of several labels whose sigmoids, are the mixture."""
     network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
     return mixed_logits(network, other, weight, task).numpy()
 
 
 def mixed_logits(network: Tensor, other: Tensor, weight: float, task: Task) -> Tensor:
-    """The same of tensors (…, C), for whoever asks for gradients."""
+    """Return `mixed` of tensors (…, C), for whoever asks for gradients."""
     ours, theirs = network.new_tensor([weight, 1 - weight]).log()
     if task == "single":
         return torch.logaddexp(ours + network.log_softmax(-1), theirs + other.log_softmax(-1))
@@ -74,7 +73,7 @@ def mixed_logits(network: Tensor, other: Tensor, weight: float, task: Task) -> T
 
 
 def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False) -> dict[str, dict[str, float]]:
-    """`network` and `tfidf`: the metrics of each part by itself, as it was trained; of several labels at 0.5."""
+    """Compute metrics of `network` and `tfidf` by themselves, as trained; of several labels at 0.5."""
     return {
         name: evaluate(labels, probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
         for name, logits in parts._asdict().items()
@@ -82,13 +81,7 @@ def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False
 
 
 def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
-    """The w of 0 to 1 for which the mixture has the least cross-entropy; it is convex in w.
-
-    Args:
-        parts: logits, (n, C) each.
-        labels: (n,) class numbers, or (n, C) zeros and ones.
-        task: whether probabilities are softmax or sigmoids.
-    """
+    """Return the w of 0 to 1 for which the mixture has the least cross-entropy; it is convex in w."""
     from scipy.optimize import minimize_scalar
 
     ours, theirs = (_of_the_truth(each, labels, task) for each in parts)
@@ -102,7 +95,7 @@ def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
 
 
 def _of_the_truth(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
-    """The probability of what is so: of each row, or of each row and label."""
+    """Return the probability of what is so: of each row, or of each row and label."""
     from scipy.special import expit, softmax
 
     exact = np.asarray(logits, np.float64)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-NEIGHBOURS = 10
-"""Of a row, of whose classes `purity` asks."""
-_BLOCK = 4_000_000
-"""Distances held at once."""
+NEIGHBOURS = 10  # of a row, of whose classes `purity` asks
+_BLOCK = 4_000_000  # distances held at once
 
 
 def nearest(
@@ -21,7 +19,7 @@ def nearest(
     Args:
         asked: (k, d).
         vectors: (n, d).
-        most: rows for each; fewer where there are not so many.
+        most: Rows for each; fewer where there are not so many.
         own: (k,) the row that each of the asked ones is, which is left out; None: they are none of the rows.
 
     Returns:
@@ -76,7 +74,7 @@ def _all(asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: in
 
 
 def _first(found: np.ndarray, size: int) -> np.ndarray:
-    """(k, size) of each row the columns of the smallest values, ascending, of ties the first.
+    """Return (k, size) columns of the smallest values of each row, ascending, of ties the first.
 
     All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
     """
@@ -91,28 +89,16 @@ def _first(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def counted(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each of n rows is among the neighbours of others, and the mean there of what these are valued.
+    """Count how often each of n rows is among the neighbours of others, and average there what these are valued.
 
-    Args:
-        rows: (k, m), as `nearest` gives them.
-        values: (k, m).
-        n: rows that were compared.
-
-    Returns:
-        (n,) counts and (n,) means, 0 where the count is.
+    `rows` (as `nearest` gives them) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is.
     """
     votes = np.bincount(rows.ravel(), minlength=n)
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 
 
 def purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:
-    """(n,) of each row the share of its nearest rows, itself left out, that have its label; None with fewer rows.
-
-    Args:
-        vectors: (n, d).
-        labels: (n,), or (n, C) of several labels: only the same set of them is the same.
-        neighbours: how many are the nearest.
-    """
+    """Return (n,) share of each row's nearest others with its label (of several the same set); None for few rows."""
     if len(vectors) < neighbours + 2:
         return None
     rows, _ = nearest(vectors, vectors, neighbours, np.arange(len(vectors)))
@@ -122,7 +108,7 @@ def purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS
 
 
 def purity_by_chance(labels: np.ndarray) -> float:
-    """What `purity` would be of neighbours drawn at random: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
+    """Return `purity` of neighbours drawn at random: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
     _, counts = np.unique(labels, axis=0, return_counts=True)
     n = int(counts.sum())
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0

@@ -24,7 +24,7 @@ OnBatch = Callable[[float], None]
 
 
 def unheard(share: float) -> None:
-    """Nobody is told."""
+    """Tell nobody."""
 
 
 class Classifier(Protocol):
@@ -45,29 +45,25 @@ class Parts(NamedTuple):
 class Predictions:
     """One row per text, in the order of the texts; float32."""
 
-    logits: np.ndarray
-    """(n, C)."""
-    probabilities: np.ndarray
-    """(n, C): softmax of the scaled logits; of a multi-label task the sigmoid of each."""
-    pooled: np.ndarray
-    """(n, d): what the model's head read."""
-    parts: Parts | None = None
-    """Of a mixture, whose are the logits, what it was made of; None: nothing was mixed in."""
+    logits: np.ndarray  # (n, C)
+    probabilities: np.ndarray  # (n, C): softmax of the scaled logits, of a multi-label task the sigmoid of each
+    pooled: np.ndarray  # (n, d): what the model's head read
+    parts: Parts | None = None  # what a mixture, whose are the logits, was made of
 
     def part(self, rows: slice) -> Predictions:
-        """Some of the texts."""
+        """Return some of the texts."""
         parts = None if self.parts is None else Parts(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
     @staticmethod
     def joined(portions: Sequence[Predictions]) -> Predictions:
-        """Those of several lists of texts, of which nothing is mixed in yet."""
+        """Join those of several lists of texts, of which nothing is mixed in yet."""
         columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
         logits, chances, pooled = map(np.concatenate, columns)
         return Predictions(logits, chances, pooled)
 
     def at(self, scaling: Scaling, task: Task) -> Predictions:
-        """The same with probabilities of logits that are scaled so."""
+        """Return the same with probabilities of logits that are scaled so."""
         found = probabilities(torch.from_numpy(self.logits), task, scaling)
         return dataclasses.replace(self, probabilities=found.numpy())
 
@@ -114,7 +110,7 @@ def predict_tokens(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = unheard,
 ) -> Predictions:
-    """As `predict_texts`, for texts that are token ids already."""
+    """Classify token ids as `predict_texts` does texts."""
     target = device or device_of(model)
     # No text at all still asks the model once, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
@@ -135,11 +131,7 @@ def predict_tokens(
 
 
 def check_finite(logits: Tensor) -> Tensor:
-    """Return logits of any shape as they are.
-
-    Raises:
-        NotAvailable: one is infinite or no number.
-    """
+    """Return logits of any shape as they are; NotAvailable if one is not finite."""
     if not bool(torch.isfinite(logits).all()):
         raise NotAvailable(
             "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
@@ -154,13 +146,13 @@ def _of_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
 
 
 def probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Tensor:
-    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label, of the scaled logits."""
+    """Return (…, C) probabilities of the scaled logits: softmax over the classes, or the sigmoid of each label."""
     cooled = scaled(logits, task, scaling)
     return cooled.softmax(-1) if task == "single" else cooled.sigmoid()
 
 
 def scaled(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
-    """(…, C) logits z → (…, C): c + (z - c) / T; see `core.training.temperature`."""
+    """Return (…, C) logits z as c + (z - c) / T; see `core.training.temperature`."""
     cooled = logits / scaling.temperature
     if not scaling.prior:
         return cooled
@@ -168,7 +160,7 @@ def scaled(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
 
 
 def device_of(model: Classifier) -> torch.device:
-    """Where the model's weights are; the CPU for a plain function."""
+    """Return where the model's weights are; the CPU for a plain function."""
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
     first = next(iter(parameters), None)
     return torch.device("cpu") if first is None else first.device
@@ -176,7 +168,7 @@ def device_of(model: Classifier) -> torch.device:
 
 @contextlib.contextmanager
 def evaluating(model: Classifier) -> Iterator[None]:
-    """Evaluation mode without gradients; each part of the model gets its own mode back, also after an error."""
+    """Switch to evaluation mode without gradients; every part gets its own mode back, also after an error."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [module.training for module in modules]
     for module in modules:
@@ -191,28 +183,19 @@ def evaluating(model: Classifier) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ByPassage:
-    """What is said of n texts, and of their passages."""
+    """Predictions of n texts, and of their passages."""
 
-    whole: Predictions
-    """One row per text."""
-    cut: list[list[str]]
-    """(n,) the passages of each text, one at least."""
-    each: Predictions
-    """One row per passage, text by text."""
+    whole: Predictions  # one row per text
+    cut: list[list[str]]  # (n,) the passages of each text, one at least
+    each: Predictions  # one row per passage, text by text
 
     def at(self, scaling: Scaling, task: Task) -> ByPassage:
-        """The same with probabilities of whole texts whose logits are scaled so."""
+        """Return the same with probabilities of whole texts whose logits are scaled so."""
         return dataclasses.replace(self, whole=self.whole.at(scaling, task))
 
 
 def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> ByPassage:
-    """What is said of texts by the mean over their passages.
-
-    Args:
-        read: what says something of texts that are read whole.
-        texts: any.
-        words: of a passage, at most.
-    """
+    """Predict texts by the mean over their passages, of so many `words` at most."""
     cut = [passages(text, words) for text in texts]
     each = read([passage for own in cut for passage in own])
     lengths = np.array([len(own) for own in cut])

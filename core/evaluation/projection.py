@@ -21,16 +21,13 @@ METHODS: tuple[Method, ...] = typing.get_args(Method)
 NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 ROWS = 3_000
 """Rows that t-SNE and UMAP place, and that quality is measured on, unless asked otherwise."""
-NEIGHBOURS = 10
-"""Neighbours that `preserved` asks for, and among whose places a new text is put."""
-FEWEST = 5
-"""A map of fewer rows shows nothing."""
+NEIGHBOURS = 10  # that `preserved` asks for, and among whose places a new text is put
+FEWEST = 5  # a map of fewer rows shows nothing
 PERPLEXITY, UMAP_NEIGHBOURS, UMAP_DISTANCE = 30.0, 15, 0.1
 EARLY, LATE, EVERY = 125, 500, 25
 """Iterations of t-SNE while clusters form (from PCA the divergence stands still after a hundred) and after that; and
 between two looks at how far it is."""
-ANGLE = 0.8
-"""θ of Barnes-Hut: a third less time than at 0.5, for the same neighbours within a thousandth."""
+ANGLE = 0.8  # θ of Barnes-Hut: a third less time than at 0.5, for the same neighbours within a thousandth
 
 OnProgress = Callable[[str, float | None], None]
 """Told what is done now and which share of it is over; None where the library does not say."""
@@ -42,14 +39,11 @@ class ProjectionConfig:
 
     method: Method = "tsne"
     dimensions: int = 2
-    rows: int = ROWS
-    """Rows placed, a seeded stratified sample of more; PCA places all and fits on all."""
+    rows: int = ROWS  # placed, a seeded stratified sample of more; PCA places all and fits on all
     seed: int = 0
-    space: str = ""
-    """Whose vectors: empty: what the model's head reads; else `embedding`, `layer 1` … (`core.runs.layers`)."""
+    space: str = ""  # empty: what the model's head reads; else `embedding`, `layer 1` … (`core.runs.layers`)
 
     def __post_init__(self) -> None:
-        """Refuse what no method can do."""
         if self.method not in METHODS:
             raise InputError(f"method {self.method!r}: choose {', '.join(METHODS)}")
         if self.dimensions not in (2, 3):
@@ -58,7 +52,7 @@ class ProjectionConfig:
             raise InputError(f"rows {self.rows}: at least {FEWEST}")
 
     def arguments(self, n: int) -> dict[str, Any]:
-        """Everything in clear, the method's own parameters for `n` placed rows included."""
+        """Return every setting, the method's own parameters for `n` placed rows included."""
         own: dict[Method, dict[str, Any]] = {
             "pca": {},
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
@@ -72,53 +66,39 @@ class ProjectionConfig:
 class Quality:
     """How far a map can be believed, measured on `rows` of it."""
 
-    rows: np.ndarray
-    """(q,) int64: which places of the map were measured, rising."""
-    space: np.ndarray
-    """(q,) float32 silhouettes by true class in the original space; empty if undefined."""
-    plane: np.ndarray
-    """(q,) silhouettes in the projection."""
+    rows: np.ndarray  # (q,) int64: which places of the map were measured, rising
+    space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
+    plane: np.ndarray  # (q,) silhouettes in the projection
     preserved: float | None
-    """Mean share of the nearest neighbours in the original space that stay nearest on the map; None below 12 rows."""
-    reason: str = ""
-    """Why there is no silhouette."""
+    """Mean share of the nearest neighbours that stay nearest on the map; None below 12 rows."""
+    reason: str = ""  # why there is no silhouette
 
 
 @dataclass(frozen=True)
 class Projection:
     """Where the rows of a split lie."""
 
-    rows: np.ndarray
-    """(m,) int64: rows of the split, rising."""
-    places: np.ndarray
-    """(m, k) float32."""
+    rows: np.ndarray  # (m,) int64: rows of the split, rising
+    places: np.ndarray  # (m, k) float32
     quality: Quality
-    explained: tuple[float, ...] = ()
-    """PCA: share of the variance along each axis."""
+    explained: tuple[float, ...] = ()  # PCA: share of the variance along each axis
 
 
 @dataclass(frozen=True)
 class Pca:
     """Principal components: new points are placed exactly as the old ones were."""
 
-    mean: np.ndarray
-    """(d,)."""
-    axes: np.ndarray
-    """(k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip."""
-    explained: tuple[float, ...]
-    """k shares of the whole variance."""
+    mean: np.ndarray  # (d,)
+    axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip
+    explained: tuple[float, ...]  # k shares of the whole variance
 
     def transform(self, points: np.ndarray) -> np.ndarray:
-        """(n, d) vectors → (n, k) places."""
+        """Place (n, d) vectors at (n, k)."""
         return (np.asarray(points, np.float64) - self.mean) @ self.axes.T
 
 
 def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
-    """Exact PCA by singular value decomposition of the centred (n, d) vectors.
-
-    Raises:
-        InputError: there are fewer rows or columns than dimensions.
-    """
+    """Fit exact PCA by singular value decomposition of centred (n, d) vectors; InputError if there are too few."""
     if min(embeddings.shape) < dimensions:
         n, d = embeddings.shape
         raise InputError(f"{n} vectors of width {d} have no {dimensions} dimensions to show")
@@ -140,12 +120,12 @@ def project(
         embeddings: (n, d) pooled vectors.
         labels: (n,) class numbers, or (n, C) zeros and ones: then the rarest label of a row stands for it in the
             sample, and there is no silhouette.
-        config: method, dimensions, rows, seed.
-        on_progress: told what goes on.
+        config: Method, dimensions, rows, seed.
+        on_progress: Told what goes on.
 
     Raises:
-        InputError: too few vectors, or some that are not finite.
-        NotAvailable: the method's library is missing.
+        InputError: Too few vectors, or some that are not finite.
+        NotAvailable: The method's library is missing.
     """
     tell = on_progress or (lambda what, share: None)
     several = np.ndim(labels) == 2
@@ -171,14 +151,14 @@ def project(
 
 
 def sample(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """At most `size` rows, rising: a seeded sample with the class shares of the whole."""
+    """Draw at most `size` rows, rising: a seeded sample with the class shares of the whole."""
     return np.arange(len(labels)) if len(labels) <= size else cut(labels, size, seed)[0]
 
 
 def measure(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Silhouettes by true class before and after, and the neighbours kept, on at most `size` of the (m, d) rows.
+    """Compute silhouettes by true class before and after, and the neighbours kept, on at most `size` of (m, d) rows.
 
     A `reason` says why there are no silhouettes whatever the labels are.
     """
@@ -198,7 +178,7 @@ def measure(
 
 
 def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
-    """Mean share of a row's nearest rows in (n, d) `before` that are also its nearest in (n, k) `after`."""
+    """Return the mean share of a row's nearest in (n, d) `before` that are nearest in (n, k) `after` too."""
     from sklearn.neighbors import NearestNeighbors
 
     if len(before) < neighbours + 2:
@@ -213,17 +193,16 @@ def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEI
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where a new (d,) vector would lie on a map that cannot place it: at the mean of its nearest rows' places.
+    """Place a new (d,) vector on a map that cannot place it: at the mean of its nearest rows' places.
 
-    Returns:
-        (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
+    Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
     """
     nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbours]
     return places[nearest].mean(0), nearest
 
 
 def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
-    """T-SNE by openTSNE (Poličar et al. 2019), started from PCA, with exact neighbours: one seed, one picture."""
+    """Run openTSNE (Poličar et al. 2019) from PCA, with exact neighbours: one seed, one picture."""
     try:
         import openTSNE
     except ImportError as error:
@@ -254,7 +233,7 @@ def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.
 
 
 def _umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
-    """UMAP by umap-learn (McInnes et al. 2018)."""
+    """Run umap-learn (McInnes et al. 2018)."""
     try:
         import umap
     except ImportError as error:
@@ -274,36 +253,26 @@ def _missing(package: str) -> str:
     return f"{package} is not installed here: `pip install {package}`; PCA works without it"
 
 
-CELLS = 160
-"""Of the grid, to each side."""
-NARROWER = 0.5
-"""Of the bandwidth by Scott's rule, which is that of a single cloud: maps have several."""
-REACH = 4.0
-"""Bandwidths to which the grid goes on beyond the points, and a kernel from its middle."""
+CELLS = 160  # of the grid, to each side
+NARROWER = 0.5  # of the bandwidth by Scott's rule, which is that of a single cloud: maps have several
+REACH = 4.0  # bandwidths to which the grid goes on beyond the points, and a kernel from its middle
 
 
 @dataclass(frozen=True)
 class Density:
     """A field behind a map of two dimensions."""
 
-    x: np.ndarray
-    """(CELLS,) middles of the columns,"""
-    y: np.ndarray
-    """(CELLS,) and of the rows."""
-    values: np.ndarray
-    """(CELLS, CELLS) points per unit of area, divided by their number; rows are y."""
-    held: np.ndarray
-    """(CELLS, CELLS) share of the whole mass that lies where it is denser than here, or as dense."""
+    x: np.ndarray  # (CELLS,) middles of the columns
+    y: np.ndarray  # (CELLS,) and of the rows
+    values: np.ndarray  # (CELLS, CELLS) points per unit of area, divided by their number; rows are y
+    held: np.ndarray  # (CELLS, CELLS) share of the whole mass that lies where it is as dense or denser
 
 
 def density(places: np.ndarray) -> Density | None:
-    """The density of points; None where they do not spread in both directions.
+    """Estimate the density of (n, 2) points; None where they do not spread in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
     1992), the points first put into the cells of the grid (Silverman 1982).
-
-    Args:
-        places: (n, 2).
     """
     from scipy.ndimage import gaussian_filter
 

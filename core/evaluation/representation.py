@@ -22,28 +22,22 @@ from core.text.tokenizer import Tokenizer
 
 LARGEST = 10_000
 """Rows that are compared with each other; of more, a seeded sample is (the cost is quadratic)."""
-_BLOCK = 4_000_000
-"""Distances held at once."""
+_BLOCK = 4_000_000  # distances held at once
 
 
 @dataclass(frozen=True)
-class Silhouette:
+class Silhouettes:
     """Silhouettes of a split, or the reason why there are none."""
 
-    rows: np.ndarray
-    """(m,) int64: the rows that were compared, rising; all of them unless there are more than `LARGEST`."""
-    samples: np.ndarray
-    """(m,) float64 in [-1, 1]: one silhouette per compared row; empty if undefined."""
+    rows: np.ndarray  # (m,) int64: the rows that were compared, rising; `LARGEST` at most
+    samples: np.ndarray  # (m,) float64 in [-1, 1]; empty if undefined
     overall: float | None
-    per_class: dict[str, float]
-    """Mean silhouette of each class that has compared rows."""
-    total: int
-    """Rows of the split."""
-    reason: str = ""
-    """Why there is no silhouette; empty if there is."""
+    per_class: dict[str, float]  # mean silhouette of each class that has compared rows
+    total: int  # rows of the split
+    reason: str = ""  # why there is no silhouette; empty if there is
 
     def summary(self) -> dict[str, Any]:
-        """Everything but the single samples, as plain data."""
+        """Return everything but the single samples, as plain data."""
         found: dict[str, Any] = {"rows": len(self.rows), "of": self.total}
         if self.reason:
             return {**found, "left_out": self.reason}
@@ -52,17 +46,11 @@ class Silhouette:
 
 def silhouette(
     embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
-) -> Silhouette:
-    """Exact silhouettes by true class, Euclidean (Rousseeuw 1987): equal to scikit-learn's, several times quicker.
+) -> Silhouettes:
+    """Compute exact silhouettes by true class, Euclidean (Rousseeuw 1987): scikit-learn's, several times quicker.
 
-    A class with a single row has silhouette 0, as in scikit-learn.
-
-    Args:
-        embeddings: (n, d) pooled vectors.
-        labels: (n,) class numbers.
-        classes: names.
-        seed: of the sample taken above `largest` rows.
-        largest: most rows that are compared.
+    A class with a single row has silhouette 0, as in scikit-learn. `embeddings` are (n, d), `labels` (n,) class
+    numbers; `seed` is of the sample taken above `largest` rows.
     """
     total = len(embeddings)
     rows = np.arange(total)
@@ -71,16 +59,16 @@ def silhouette(
     labels = np.asarray(labels, np.int64)[rows]
     reason = _undefined(embeddings, labels)
     if reason:
-        return Silhouette(rows, np.zeros(0), None, {}, total, reason)
+        return Silhouettes(rows, np.zeros(0), None, {}, total, reason)
     samples = silhouette_samples(torch.from_numpy(embeddings[rows]), torch.from_numpy(labels)).numpy()
     per_class = {
         name: float(samples[labels == number].mean()) for number, name in enumerate(classes) if (labels == number).any()
     }
-    return Silhouette(rows, samples, float(samples.mean()), per_class, total)
+    return Silhouettes(rows, samples, float(samples.mean()), per_class, total)
 
 
 def silhouette_samples(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """(n, d) vectors and (n,) int64 labels → (n,) float64; a few thousand rows against all others at a time.
+    """Compute (n,) float64 of (n, d) vectors and (n,) int64 labels; a few thousand rows against all others at a time.
 
     Distances are computed in float64 from products, and those that are nothing but rounding count as 0.
     """
@@ -117,35 +105,26 @@ def _undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
     return ""
 
 
-AT_ONCE, PAIRS = 64, 1_000_000
-"""Texts read at once at most, and pairs of their tokens: a trace holds every map."""
+AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their tokens: a trace holds every map
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageSeparability:
     """The vectors of a sample of sentences at one place of the model."""
 
-    name: str
-    """`embedding`, `layer 1` …, `head`."""
+    name: str  # `embedding`, `layer 1` …, `head`
     width: int
-    silhouette: float | None
-    """Mean silhouette by true class, Euclidean; None where it is not defined."""
-    purity: float | None
-    """Mean share of the ten nearest others with the same true class; None for too few sentences."""
+    silhouette: float | None  # mean by true class, Euclidean; None where it is not defined
+    purity: float | None  # mean share of the ten nearest others with the same true class; None for too few sentences
 
 
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = unheard
 ) -> np.ndarray:
-    """(layers + 1, n, d) float32: of what enters the first layer, then of what leaves each, the mean over the text.
+    """Return (layers + 1, n, d) float32: the mean over the text of what enters the first layer and leaves each.
 
     Over its own tokens, that is: neither a class token nor padding that a model reads; zeros for a text without tokens.
-
-    Args:
-        model: left as it was found.
-        tokenizer: of the model.
-        texts: n, in any order.
-        on_batch: told before each batch which share is done; what it raises ends it.
+    `on_batch` is told before each batch which share is done; what it raises ends it.
     """
     tokens = token_table(tokenizer, texts)
     order = np.argsort(-tokens.lengths, kind="stable")
@@ -164,22 +143,16 @@ def read_layers(
     return found
 
 
-def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> Stage:
-    """How the classes lie in one space.
-
-    Args:
-        name: of the stage.
-        vectors: (n, d).
-        labels: (n,) class numbers, or (n, C) zeros and ones: then there is no silhouette.
-    """
+def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
+    """Measure how the classes lie in a space of (n, d) vectors; of (n, C) labels there is no silhouette."""
     pure = purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else silhouette(vectors.astype(np.float64), labels, ()).overall
-    return Stage(name, vectors.shape[1], mean, None if pure is None else float(pure.mean()))
+    return StageSeparability(name, vectors.shape[1], mean, None if pure is None else float(pure.mean()))
 
 
 def without_silhouette(labels: np.ndarray) -> str:
-    """Why no stage has a silhouette; empty: they have."""
+    """Return why no stage has a silhouette; empty: they have."""
     if np.ndim(labels) == 2:
         return SEVERAL
     return "" if 2 <= len(np.unique(labels)) < len(labels) else "the sentences belong to fewer than two classes"

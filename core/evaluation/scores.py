@@ -6,7 +6,6 @@ are the bootstrap. Of several labels per text, one is predicted where its probab
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal
@@ -14,96 +13,60 @@ from typing import Literal
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation import weighted
-from core.evaluation.weighted import BINS, ratio, reached
 from core.exceptions import InputError
 
-HALF = 0.5
-"""The threshold where none is given."""
-EPSILON = np.finfo(np.float64).eps
-"""Probabilities are kept this far from 0 and 1 where their logarithm is asked."""
+HALF = 0.5  # the threshold where none is given
+EPSILON = np.finfo(np.float64).eps  # probabilities are kept this far from 0 and 1 where their logarithm is asked
 Part = Literal["precision", "recall", "f1"]
 SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}
-"""hits / (a · true + b · predicted): what each measure divides by."""
-AREAS = {"roc": weighted.roc_area, "precision": weighted.precision_area}
+"""Hits / (a · true + b · predicted): what each measure divides by."""
+BINS = 15  # of confidence
 
 
-class Scores(ABC):
+class Scores:
     """n rows, with what several measures share computed once. `mean`, `averaged` and `area` are what metrics are of."""
 
-    labels: np.ndarray
-    """(n,) class numbers, or (n, C) booleans."""
-    probabilities: np.ndarray
-    """(n, C) float64."""
-    answers: np.ndarray
-    """(n,) or (n, C): what is predicted of each row."""
-    true: np.ndarray
-    """(n, C) booleans: what each row has."""
-    predicted: np.ndarray
-    """(n, C) booleans: what is predicted of it."""
-
-    @property
-    @abstractmethod
-    def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where all that is predicted is right."""
-
-    @property
-    @abstractmethod
-    def surprise(self) -> np.ndarray:
-        """(n,): mean negative log probability of what is true."""
-
-    @property
-    @abstractmethod
-    def distance(self) -> np.ndarray:
-        """(n,): squared distance of probabilities and truth, 0 best, 1 worst."""
-
-    @property
-    @abstractmethod
-    def ranked(self) -> Sequence[int]:
-        """The classes whose areas are averaged."""
-
-    @abstractmethod
-    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """(R, C) weights of rows with and predicted to have each class → (R, C): 1 for what macro averages are over."""
-
-    @property
-    @abstractmethod
-    def unranked(self) -> Sequence[int]:
-        """The classes for which metrics that rank are not defined on these rows."""
-
-    scale: bool = False
-    """Whether these are three classes or more that stand in an order."""
+    labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
+    probabilities: np.ndarray  # (n, C) float64
+    answers: np.ndarray  # (n,) or (n, C): what is predicted of each row
+    true: np.ndarray  # (n, C) booleans: what each row has
+    predicted: np.ndarray  # (n, C) booleans: what is predicted of it
+    correct: np.ndarray  # (n,) float64: 1 where all that is predicted is right
+    surprise: np.ndarray  # (n,): mean negative log probability of what is true
+    distance: np.ndarray  # (n,): squared distance of probabilities and truth, 0 best, 1 worst
+    ranked: Sequence[int]  # classes whose areas are averaged
+    unranked: Sequence[int]  # classes for which metrics that rank are not defined on these rows
+    scale: bool = False  # whether these are three classes or more that stand in an order
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def missed(self) -> np.ndarray:
-        """(n,): share of wrong decisions."""
+        """Return (n,): share of wrong decisions."""
         return (self.true != self.predicted).mean(1)
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(n, C) float64 each: right and predicted, true, predicted."""
+        """Return (n, C) float64 each: right and predicted, true, predicted."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per class, see `weighted.rank`."""
-        return weighted.rank(self.probabilities)
-
-    def positive(self, number: int) -> np.ndarray:
-        """(n,) booleans: the rows of a class."""
-        return self.true[:, number]
+        """Return per class rows by falling probability, and where in that order each distinct value starts."""
+        orders = [np.argsort(-column, kind="stable") for column in self.probabilities.T]
+        columns = zip(self.probabilities.T, orders, strict=True)
+        return [(order, np.flatnonzero(np.diff(column[order], prepend=np.inf))) for column, order in columns]
 
     def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """(n,) values → (R,) weighted means."""
-        return weighted.mean(values, weights)
+        """Return (R,) weighted means of (n,) values; NaN where nothing weighs."""
+        with np.errstate(invalid="ignore"):
+            return weights @ values / weights.sum(1)
 
     def averaged(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
-        """(R,) precision, recall or F1; what divides by nothing counts 0."""
+        """Return (R,) precision, recall or F1; what divides by nothing counts 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
@@ -117,22 +80,20 @@ class Scores(ABC):
     def area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
-        """(R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
+        """Return (R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
         values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
-        support = np.stack([weights @ self.positive(each) for each in self.ranked], 1)
+        support = np.stack([weights @ self.true[:, each] for each in self.ranked], 1)
         return (values * support).sum(1) / support.sum(1)
+
+    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """Return (R, C) of weights with each true and predicted class: 1 for what macro averages are over."""
+        return np.ones_like(true)
 
 
 class Single(Scores):
-    """Rows with one label each, of which the most probable class is predicted.
-
-    Args:
-        labels: (n,) class numbers.
-        probabilities: (n, C).
-        ordered: Whether the numbers are places on a scale.
-    """
+    """Rows with one label each (n,), of which the most probable class is predicted; `ordered` on a scale."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -141,44 +102,24 @@ class Single(Scores):
         self.scale = ordered and self.classes > 2
         self.answers = self.probabilities.argmax(1) if len(self.labels) else np.zeros(0, np.int64)
         self.true, self.predicted = (each[:, None] == np.arange(self.classes) for each in (self.labels, self.answers))
-
-    @cached_property
-    def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where the most probable class is the label."""
-        return (self.answers == self.labels).astype(float)
-
-    @property
-    def surprise(self) -> np.ndarray:
-        """(n,): negative log probability of the label."""
-        true = self.probabilities[np.arange(len(self.labels)), self.labels]
-        return -np.log(np.clip(true, EPSILON, 1 - EPSILON))
-
-    @property
-    def distance(self) -> np.ndarray:
-        """(n,): half the squared distance between probabilities and the label's unit vector."""
-        return ((self.probabilities - self.true) ** 2).sum(1) / 2
-
-    @property
-    def ranked(self) -> Sequence[int]:
-        """All classes; of two, the second one alone."""
-        return [1] if self.classes == 2 else range(self.classes)
+        self.correct = (self.answers == self.labels).astype(float)
+        chance = self.probabilities[np.arange(len(self.labels)), self.labels]
+        self.surprise = -np.log(np.clip(chance, EPSILON, 1 - EPSILON))
+        self.distance = ((self.probabilities - self.true) ** 2).sum(1) / 2
+        self.ranked = [1] if self.classes == 2 else range(self.classes)
+        self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """The classes with a label or a prediction."""
+        """Return the classes with a label or a prediction."""
         return (true + predicted > 0).astype(float)
 
     @property
-    def unranked(self) -> Sequence[int]:
-        """Those without a row."""
-        return sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
-
-    @property
     def steps(self) -> np.ndarray:
-        """(n,) float64: how many classes lie between label and prediction, plus one; 0 where they are the same."""
+        """Return (n,) float64: classes between label and prediction, plus one; 0 where they are the same."""
         return np.abs(self.answers - self.labels).astype(float)
 
     def quadratic_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """(R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
+        """Return (R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
 
         Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
         """
@@ -189,65 +130,35 @@ class Single(Scores):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
     def calibration_error(self, weights: np.ndarray) -> np.ndarray:
-        """ECE (Guo et al. 2017): 15 equal bins of confidence, gap of accuracy and confidence, by weight of the bin."""
+        """Compute ECE (Guo et al. 2017): 15 equal bins of confidence, gap to accuracy, by weight of the bin."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 
     @cached_property
     def bins(self) -> np.ndarray:
-        """(n, 15) booleans: the bin of each row's confidence."""
-        return weighted.confidence_bin(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
+        """Return (n, 15) booleans: the bin of each row's confidence."""
+        return confidence_bin(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """(n, 15): confidence less 1 where the row is right, less 0 where it is wrong; in the bin of the confidence."""
+        """Return (n, 15): confidence less 1 where the row is right, less 0 where wrong, in its bin."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
 class Multi(Scores):
-    """Rows with several labels, or none.
-
-    Args:
-        labels: (n, C), nonzero where the row has the label.
-        probabilities: (n, C).
-        thresholds: (C,) or one for all.
-    """
+    """Rows with several labels (n, C), or none; predicted above (C,) thresholds, or one for all."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
         self.probabilities = np.asarray(probabilities, np.float64)
         self.answers = self.predicted = self.probabilities > np.asarray(thresholds, np.float64)
-
-    @property
-    def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where every label is right."""
-        return (self.true == self.predicted).all(1).astype(float)
-
-    @property
-    def surprise(self) -> np.ndarray:
-        """(n,): negative log probability of having or not having each label, mean over labels."""
-        true = np.where(self.true, self.probabilities, 1 - self.probabilities)
-        return -np.log(np.clip(true, EPSILON, 1 - EPSILON)).mean(1)
-
-    @property
-    def distance(self) -> np.ndarray:
-        """(n,): mean over labels."""
-        return ((self.probabilities - self.true) ** 2).mean(1)
-
-    @property
-    def ranked(self) -> Sequence[int]:
-        """All labels."""
-        return range(self.true.shape[1])
-
-    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """All labels."""
-        return np.ones_like(true)
-
-    @property
-    def unranked(self) -> Sequence[int]:
-        """Those that all rows or none have."""
+        self.correct = (self.true == self.predicted).all(1).astype(float)
+        chance = np.where(self.true, self.probabilities, 1 - self.probabilities)
+        self.surprise = -np.log(np.clip(chance, EPSILON, 1 - EPSILON)).mean(1)
+        self.distance = ((self.probabilities - self.true) ** 2).mean(1)
         rows = self.true.sum(0)
-        return np.flatnonzero((rows == 0) | (rows == len(self))).tolist()
+        self.ranked = range(self.true.shape[1])
+        self.unranked = np.flatnonzero((rows == 0) | (rows == len(self))).tolist()
 
 
 def scored(
@@ -258,12 +169,9 @@ def scored(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """The scores of rows of a task, shapes and label range verified.
+    """Return the scores of rows of a task; InputError if shapes or label range do not fit.
 
     `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
-
-    Raises:
-        InputError: says what does not fit.
     """
     if task == "single":
         return _single(labels, probabilities, ordered)
@@ -287,16 +195,14 @@ def _single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> Sin
     return Single(labels, probabilities, ordered=ordered)
 
 
-NOTHING = "none of them"
-"""Stands for the labels of a text that has none."""
-SEVERAL = "the texts have several labels each, so that none belongs to one class only"
-"""Why there is no silhouette."""
+NOTHING = "none of them"  # stands for the labels of a text that has none
+SEVERAL = "the texts have several labels each, so that none belongs to one class only"  # why there is no silhouette
 
 
 def confusions(
     labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
 ) -> dict[str, list[list[int]]]:
-    """Each label's counts, 2 × 2: rows without and with the label, columns not predicted and predicted."""
+    """Count each label 2 × 2: rows without and with the label, columns not predicted and predicted."""
     scores = scored(labels, probabilities, "multi", thresholds)
     cells = scores.true * 2 + scores.predicted
     return {
@@ -305,12 +211,12 @@ def confusions(
 
 
 def label_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """The names of the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
+    """Name the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """(C,) the threshold of each label at which its F1 on these rows is highest; 0.5 for a label without rows.
+    """Return (C,) the threshold of each label at which its F1 on these rows is highest; 0.5 for a label without rows.
 
     It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
     it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.
@@ -319,10 +225,10 @@ def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarra
     once = np.ones((1, len(scores.labels)))
     found = np.full(scores.true.shape[1], HALF)
     for number, (order, starts) in enumerate(scores.ranking):
-        positives = scores.positive(number).sum()
+        positives = scores.true[:, number].sum()
         if not positives:
             continue
-        true, false = (each[0] for each in weighted.reached(scores, once, number))
+        true, false = (each[0] for each in reached(scores, once, number))
         values = scores.probabilities[order[starts], number]  # falling; the i-th and all above it are predicted
         # No threshold lets a probability of 0 pass.
         f1 = np.where(values > 0, 2 * true / (true + false + positives), 0.0)
@@ -332,3 +238,38 @@ def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarra
         if f1.max() > 0 and above - 1 not in best:
             found[number] = middles[best][np.abs(middles[best] - HALF).argmin()]
     return found
+
+
+def confidence_bin(confidence: np.ndarray) -> np.ndarray:
+    """Return the bin of each confidence: bin k holds k/15 < confidence <= (k+1)/15."""
+    return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
+
+
+def reached(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return true and false positives (weights) of a class at each threshold, falling; each (R, thresholds)."""
+    order, starts = scores.ranking[number]
+    ranked = weights[:, order]
+    true = np.add.reduceat(ranked * scores.true[order, number], starts, axis=1).cumsum(1)
+    return true, np.add.reduceat(ranked, starts, axis=1).cumsum(1) - true
+
+
+def roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+    """Return (R,) area under the ROC curve by trapezoids; NaN without positives or negatives."""
+    steps = np.diff(false, axis=1, prepend=0)
+    heights = true - np.diff(true, axis=1, prepend=0) / 2
+    return ratio((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
+
+
+def precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+    """Return average precision: precision at each threshold by the recall gained there; NaN without positives."""
+    gained = np.diff(true, axis=1, prepend=0) * ratio(true, true + false)
+    return ratio(gained.sum(1), true[:, -1], empty=np.nan)
+
+
+AREAS = {"roc": roc_area, "precision": precision_area}
+
+
+def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
+    """Return the elementwise quotient; `empty` where there is no whole."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, empty)

@@ -20,8 +20,7 @@ import numpy as np
 from core.evaluation.intervals import LEVEL, RESAMPLES, draws_of, resamples
 from core.metrics import Metric
 
-_CELLS = 1_000_000
-"""Signs held at once."""
+_CELLS = 1_000_000  # signs held at once
 
 _NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
@@ -30,21 +29,16 @@ Parts = Sequence[np.ndarray]
 
 
 def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
-    """Variance of the metric's difference, mean over seeds, while rows change sides by chance.
+    """Return the variance of the metric's difference, mean over seeds, while rows change sides by chance.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
-    timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped.
+    timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped,
+    since the swaps would mix what does not mix: None, and rows must be drawn.
 
-    Args:
-        first: of one model, a table for each seed.
-        second: of the other, paired with these.
-        seed: of the swaps.
-
-    Returns:
-        That of the normal distribution which 5 % of the swaps leave as well: their own has shorter tails, since no gap
-        can shrink below nothing, so that at 5 % the test is the randomisation itself and beyond rather careful.
-        None where the gaps are not alike: then the swaps would mix what does not mix, and rows must be drawn.
+    The variance is that of the normal distribution which 5 % of the swaps leave as well: their own has shorter tails,
+    since no gap can shrink below nothing, so that at 5 % the test is the randomisation itself and beyond rather
+    careful.
     """
     rows = len(first[0])
     middle = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
@@ -64,7 +58,7 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
 
 
 def _signs(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
+    """Yield blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):
@@ -74,15 +68,13 @@ def _signs(rows: int, seed: int) -> Iterator[np.ndarray]:
 
 
 ALPHA = 0.05
-POWER = 0.8
-"""With which a difference would be found on `rows_needed` rows."""
+POWER = 0.8  # with which a difference would be found on `rows_needed` rows
 METHOD = (
     "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
     "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t); of "
     "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
     "models only. Below 10 rows that tell two models apart there is no interval."
-)
-"""What `compare` does, in words that stand beside its numbers."""
+)  # what `compare` does, in words that stand beside its numbers
 
 LEAST = 10
 """Rows that can tell two classifiers apart; draws of fewer say too little for an interval."""
@@ -96,58 +88,50 @@ Run = tuple[int, int]
 class Compared:
     """A difference of two classifiers; difference, interval and p are of the same runs and rows."""
 
-    difference: float
-    """Mean over the pairs of runs."""
-    of_rows: float
-    """Variance of the difference, over draws of the rows."""
-    of_seeds: float
-    """Variance that the seeds add; 0 for one."""
-    telling: int
-    """Rows that can tell the two apart."""
+    difference: float  # mean over the pairs of runs
+    of_rows: float  # variance of the difference, over draws of the rows
+    of_seeds: float  # variance that the seeds add; 0 for one
+    telling: int  # rows that can tell the two apart
     seeds: int
-    runs: int
-    """Pairs of runs."""
-    rows: int
-    """Test rows, of all folds together."""
-    test: str
-    """Where `of_rows` is from; the bootstrap as soon as one fold needs it."""
-    widest: float = math.inf
-    """The largest difference that the metric can have; intervals end there."""
+    runs: int  # pairs of runs
+    rows: int  # test rows, of all folds together
+    test: str  # where `of_rows` is from; the bootstrap as soon as one fold needs it
+    widest: float = math.inf  # the largest difference that the metric can have; intervals end there
 
     @property
     def measured(self) -> bool:
-        """Whether enough rows differ for an interval, and resamples do not all agree."""
+        """Return whether enough rows differ for an interval, and resamples do not all agree."""
         return self.telling >= LEAST and self.error > 0
 
     @property
     def low(self) -> float | None:
-        """Of the 95 % interval, which always holds the difference, and 0 exactly where p is 5 % or more."""
+        """Return the low end of the 95 % interval, which always holds the difference, and 0 exactly where p ≥ 5 %."""
         return (self.interval(1 - LEVEL) or (None, None))[0]
 
     @property
     def high(self) -> float | None:
-        """Of the same."""
+        """Return the high end of the same."""
         return (self.interval(1 - LEVEL) or (None, None))[1]
 
     @property
     def significant(self) -> bool:
-        """At the 5 % level."""
+        """Return whether p is below 5 %."""
         return self.p < ALPHA
 
     @property
     def error(self) -> float:
-        """The standard error of the difference."""
+        """Return the standard error of the difference."""
         return math.sqrt(self.of_rows + self.of_seeds)
 
     @property
     def effect(self) -> float:
-        """Cohen's d over rows: the difference by the deviation of what single rows add to it (n of them)."""
+        """Return Cohen's d over rows: the difference by the deviation of what single rows add to it (n of them)."""
         spread = math.sqrt(self.of_rows * self.rows)
         return self.difference / spread if spread else 0.0
 
     @cached_property
     def p(self) -> float:
-        """Two-sided; where all draws are alike (every row favours the same one), that of the exact test of signs."""
+        """Return the two-sided p; where all draws are alike, that of the exact test of signs."""
         from scipy.optimize import brentq
 
         least = 1e-12
@@ -158,14 +142,14 @@ class Compared:
         return float(brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
 
     def interval(self, alpha: float) -> tuple[float, float] | None:
-        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: not measured."""
+        """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: not measured."""
         if not self.measured:
             return None
         half = self._reach(alpha)
         return max(-self.widest, self.difference - half), min(self.widest, self.difference + half)
 
     def rows_needed(self, alpha: float) -> int | None:
-        """Rows on which a difference like this would be found at alpha with 80 % power.
+        """Return rows on which a difference like this would be found at alpha with 80 % power.
 
         Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
         falls with their number. None for a difference of 0, where nothing was measured, and where more seeds are
@@ -178,7 +162,7 @@ class Compared:
         return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
     def _reach(self, p: float) -> float:
-        """How far a difference by chance goes beyond with probability p."""
+        """Return how far a difference by chance goes beyond with probability p."""
         from scipy import stats
 
         of_each = stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
@@ -187,36 +171,30 @@ class Compared:
 
 @dataclass(frozen=True)
 class Both:
-    """What two classifiers say of the same rows."""
+    """What two classifiers predict for the same rows: scores as the measure reads them."""
 
     first: Any
-    """Scores as the measure reads them."""
     second: Any
-    differ: np.ndarray
-    """(n,) booleans: rows that can tell the two apart."""
+    differ: np.ndarray  # (n,) booleans: rows that can tell the two apart
 
     @property
     def rows(self) -> int:
-        """n."""
+        """Return n."""
         return len(self.differ)
 
 
 class Draws:
-    """What a metric is of each draw of rows; kept, so that who is compared with several others is drawn once."""
+    """A metric of each draw of rows; kept, so that who is compared with several others is drawn once.
+
+    At most 1,000 draws, 0: as often as for an interval of the metric. All scores of as many rows see the same ones.
+    """
 
     def __init__(self, metric: Metric, draws: int = 0, seed: int = 0) -> None:
-        """Of a metric.
-
-        Args:
-            metric: of which.
-            draws: how often rows are drawn, at most 1,000; 0: as often as for an interval of the metric.
-            seed: of the draws; all scores of as many rows see the same.
-        """
         self.metric, self.draws, self.seed = metric, draws or draws_of(metric), seed
         self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
 
     def of(self, scores: Any) -> tuple[float, np.ndarray]:
-        """The metric of all rows, and of each draw: (draws,), NaN where it is not defined."""
+        """Return the metric of all rows, and of each draw: (draws,), NaN where it is not defined."""
         self.together([scores])
         return self._kept[id(scores)][1:]
 
@@ -238,7 +216,7 @@ class Draws:
 
 
 def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
-    """Whether a metric differs between two classifiers, trained with several seeds and judged on the same rows.
+    """Compare a metric of two classifiers, trained with several seeds and judged on the same rows, by seed and fold.
 
     The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
     draws of rows (paired bootstrap, Efron 1979), since seeds share their rows and are no further evidence about other
@@ -247,11 +225,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
     apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
     Of a sum of absolute gaps (the calibration error) the variance of the rows is that of swaps, not of draws, unless
-    the gaps of the two are not alike (`core.evaluation.significance`).
-
-    Args:
-        pairs: by seed and fold.
-        draws: of the metric.
+    the gaps of the two are not alike.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
     apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}
@@ -275,7 +249,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
 
 
 def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
-    """Variance of the mean difference of runs with the same rows, over swaps of the two; None where rows are drawn."""
+    """Return the variance of the mean difference of runs with the same rows, over swaps; None where rows are drawn."""
     parts = draws.metric.parts
     if parts is None:
         return None
@@ -283,7 +257,7 @@ def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
 
 
 def _drawn(runs: Sequence[Both], draws: Draws) -> float:
-    """The same over draws of these rows."""
+    """Return the same over draws of these rows."""
     drawn = np.mean([draws.of(both.first)[1] - draws.of(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

@@ -17,22 +17,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.conll import OUTSIDE
-from core.evaluation.scores import SIDES, Part
-from core.evaluation.weighted import ratio
+from core.evaluation.scores import SIDES, Part, ratio
 
 Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
 KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
-"""right · same words, another type · words in common, another border · nothing said · nothing there."""
+"""Right · same words, another type · words in common, another border · nothing said · nothing there."""
 
 
 class Span(NamedTuple):
     """Words of a sentence that belong together."""
 
     kind: str
-    first: int
-    """Its first word, from 0,"""
-    end: int
-    """and the one behind its last."""
+    first: int  # its first word, from 0
+    end: int  # and the one behind its last
 
 
 class Found(NamedTuple):
@@ -44,17 +41,17 @@ class Found(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """That of the label, where there is one."""
+        """Return that of the label, where there is one."""
         return self.label or self.said or Span("", 0, 0)
 
     @property
     def kind(self) -> str:
-        """The type of that span."""
+        """Return the type of that span."""
         return self.span.kind
 
 
 def spans_of(tags: Sequence[str]) -> list[Span]:
-    """The spans of a sentence in their order; of IOB2, and of I- that goes on with nothing."""
+    """Return the spans of a sentence in their order; of IOB2, and of I- that goes on with nothing."""
     found: list[Span] = []
     for place, tag in enumerate(tags):
         if tag == OUTSIDE:
@@ -68,7 +65,7 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
 
 
 def outcomes(label: Sequence[str], said: Sequence[str]) -> list[Found]:
-    """What became of each span of a sentence, in the order of their first words.
+    """Return what became of each span of a sentence, in the order of their first words.
 
     Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
     common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
@@ -100,7 +97,7 @@ def _same_words(label: Span, said: Span) -> Found:
 
 @dataclass(frozen=True)
 class SpanScores:
-    """n sentences with the tags of their labels and those that are said; weights (R, n) as of `Scores`."""
+    """Tags of labels and predictions of n sentences; weights (R, n) as of `Scores`."""
 
     labels: Sequence[Sequence[str]]
     said: Sequence[Sequence[str]]
@@ -110,18 +107,18 @@ class SpanScores:
 
     @cached_property
     def found(self) -> list[list[Found]]:
-        """By sentence."""
+        """Return the outcomes by sentence."""
         return [outcomes(*both) for both in zip(self.labels, self.said, strict=True)]
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The types, in the order of the alphabet."""
+        """Return the types, sorted."""
         tags = {tag for side in (self.labels, self.said) for sentence in side for tag in sentence}
         return tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """(3, n, T): of each type in each sentence, spans that are right, of the labels, said."""
+        """Return (3, n, T): of each type in each sentence, spans that are right, of the labels, predicted."""
         place = {kind: number for number, kind in enumerate(self.kinds)}
         counts = np.zeros((3, len(self), len(place)))
         for row, (label, said) in enumerate(zip(self.labels, self.said, strict=True)):
@@ -132,20 +129,20 @@ class SpanScores:
         return counts
 
     def spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
-        """(R,): precision, recall or F1 over all spans; what divides by nothing counts 0."""
+        """Return (R,): precision, recall or F1 over all spans; what divides by nothing counts 0."""
         a, b = SIDES[part]
         hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
         return ratio(hits, a * true + b * claimed)
 
     def token_accuracy(self, weights: np.ndarray) -> np.ndarray:
-        """(R,): share of words whose tag is right."""
+        """Return (R,): share of words whose tag is right."""
         both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
         right = np.array([sum(true == said for true, said in tags) for tags in both], float)
         words = np.array([len(tags) for tags in self.labels], float)
         return ratio(weights @ right, weights @ words)
 
     def per_type(self) -> dict[str, dict[str, float]]:
-        """Precision, recall, F1 and support of each type, and of how many spans each outcome is."""
+        """Return precision, recall, F1 and support of each type, and how many spans each outcome is of."""
         hits, true, claimed = self.counts.sum(1)
         table: dict[str, dict[str, float]] = {}
         for number, kind in enumerate(self.kinds):

@@ -42,12 +42,9 @@ from core.training.temperature import validation_scaling
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-WORDS = "tfidf-logreg"
-"""Lower-cased words and pairs found in at least two texts, whatever the run beside it reads."""
-CHARACTERS = "tfidf-logreg-chars"
-"""The same with character n-grams within words."""
-YARDSTICKS = (WORDS, CHARACTERS)
-"""Presets."""
+WORDS = "tfidf-logreg"  # lower-cased words and pairs found in at least two texts, whatever the run beside it reads
+CHARACTERS = "tfidf-logreg-chars"  # the same with character n-grams within words
+YARDSTICKS = (WORDS, CHARACTERS)  # presets
 
 
 @dataclass(frozen=True)
@@ -60,19 +57,15 @@ class Fitted:
     scaling: Scaling = UNSCALED
 
     def says(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, C) float32."""
+        """Predict (n, C) float32."""
         given = self.model, self.tokenizer, texts
         return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
 
 
 def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
-    """TF-IDF with logistic regression, fitted once per data set and kept on disk.
+    """Fit TF-IDF with logistic regression once per data set, C chosen on validation, and keep it on disk.
 
-    Of several labels per text: one regression per label against the rest.
-
-    Args:
-        dataset: its training split is fitted, C chosen on its validation split.
-        model: one of `YARDSTICKS`.
+    Of several labels per text: one regression per label against the rest. `model` is one of `YARDSTICKS`.
 
     Returns:
         `model`, `C`, `temperature` (fitted on validation, as that of a run), `splits` (metrics of every split but
@@ -81,8 +74,8 @@ def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
         `thresholds` by label, chosen on validation, and `splits` (metrics at these).
 
     Raises:
-        DataError: if the training split holds one class only, or no label.
-        NotAvailable: each word has a tag, and TF-IDF knows whole texts.
+        DataError: If the training split holds one class only, or no label.
+        NotAvailable: Each word has a tag, and TF-IDF knows whole texts.
     """
     if dataset.task == "tokens":
         raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
@@ -100,17 +93,9 @@ def kept_yardstick(
 def yardstick_says(
     fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """(n, C) float64: the probabilities that the yardstick gives the texts of a split, in their order.
+    """Return (n, C) float64: the yardstick's probabilities of the texts of a split other than train, in order.
 
-    Args:
-        fingerprint: of the data set.
-        classes: of the data set.
-        split: any but train.
-        dataset: loads it; called only where the yardstick is not kept, or not with its probabilities.
-        model: one of `YARDSTICKS`.
-
-    Raises:
-        DataError: if the training split holds one class only, or no label.
+    `dataset` is called only where the yardstick, or its probabilities, are not kept. Raises DataError as `yardstick`.
     """
     found = _kept(_path(fingerprint, classes, model), lambda arrays: arrays[_array(split)])
     said = _measured(dataset(), model)[1][split] if found is None else found
@@ -118,23 +103,16 @@ def yardstick_says(
 
 
 def yardstick_answers(
-    fingerprint: str,
-    classes: Sequence[str],
-    texts: Sequence[str],
-    dataset: Callable[[], Dataset],
-    model: str = WORDS,
+    fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """(n, C) float64: the probabilities that the yardstick of a data set gives any texts.
-
-    Arguments and errors as of `yardstick_says`.
-    """
+    """Predict (n, C) float64 of any texts; arguments and errors as of `yardstick_says`."""
     return fitted_yardstick(fingerprint, classes, dataset, model).says(texts).astype(np.float64)
 
 
 def fitted_yardstick(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> Fitted:
-    """The yardstick of a data set itself; arguments and errors as of `yardstick_says`."""
+    """Return the yardstick itself; arguments and errors as of `yardstick_says`."""
     found = _kept(_path(fingerprint, classes, model), _restored)
     return _measured(dataset(), model)[2] if found is None else found
 
@@ -153,7 +131,7 @@ def _array(split: str) -> str:
 
 
 def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
-    """What is read from the arrays beside a kept yardstick; None if they are not there or damaged."""
+    """Read from the arrays beside a kept yardstick; None if they are not there or damaged."""
     kept = path.with_suffix(".npz")
     try:
         with np.load(kept, allow_pickle=False) as arrays:
@@ -168,7 +146,7 @@ def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
 
 
 def _stored(fitted: Fitted) -> dict[str, np.ndarray]:
-    """What `_restored` reads."""
+    """Return what `_restored` reads."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
     known = {"tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
     return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
@@ -189,7 +167,7 @@ def _bytes(text: str) -> np.ndarray:
 
 
 def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], Fitted]:
-    """Measure and keep what `yardstick`, `yardstick_says` and `yardstick_answers` tell."""
+    """Measure and keep what `yardstick`, `yardstick_says` and `yardstick_answers` return."""
     result, said, fitted = _measure(dataset, model)
     path, stream = _path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
     arrays = {_array(name): found.astype(np.float32) for name, found in said.items()} | _stored(fitted)
@@ -222,7 +200,6 @@ def _scaling(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Tas
 def _metrics(
     dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = HALF
 ) -> dict[str, dict[str, float]]:
-    """By split."""
     return {
         name: evaluate(dataset.targets(name), found, dataset.task, thresholds, ordered=dataset.ordered)
         for name, found in said.items()
@@ -230,7 +207,7 @@ def _metrics(
 
 
 def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Test accuracy of each named phenomenon, where texts have one label."""
+    """Compute test accuracy of each named phenomenon, where texts have one label."""
     test = dataset.splits.get(TEST)
     if dataset.task == "multi" or test is None or "phenomenon" not in test:
         return {}
@@ -240,7 +217,7 @@ def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, fl
 
 
 def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Of several labels per text what their own thresholds change."""
+    """Compute of several labels per text what their own thresholds change."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
     limits = scores.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
@@ -249,7 +226,7 @@ def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A kept result; None if there is none or it is damaged, so that it is made anew."""
+    """Read a kept result; None if there is none or it is damaged, so that it is made anew."""
     try:
         return {**stored.read(path, KeptYardstick)}
     except FileNotFoundError:

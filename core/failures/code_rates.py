@@ -27,20 +27,17 @@ class Draw:
     """Rows drawn at random from a selection."""
 
     id: str
-    keys: tuple[str, ...]
-    """Drawn, in the order of the draw."""
-    population: frozenset[str]
-    """From which."""
+    keys: tuple[str, ...]  # in the order of the draw
+    population: frozenset[str]  # keys of the rows that they were drawn from
     seed: int
-    said: str
-    """The selection in words."""
+    said: str  # the selection in words
     run: str
     author: str
     time: str
 
 
 def drawn(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
-    """`n` of these keys, without replacement, in the order of the draw."""
+    """Return `n` of these keys, drawn without replacement, in the order of the draw."""
 
     def place(key: str) -> bytes:
         return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
@@ -49,11 +46,7 @@ def drawn(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
 
 
 def draw(codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run: str = "", author: str = "") -> Draw:
-    """Draw rows of a selection and keep the draw; the same one again is the one that is kept.
-
-    Raises:
-        InputError: more than there are, or none.
-    """
+    """Draw rows of a selection and keep the draw, or return the one that is kept; InputError for too many."""
     if not 0 < n <= len(keys):
         raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
     found = draws(codes)
@@ -74,33 +67,26 @@ def draw(codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run
 
 
 def draws(codes: Codes) -> list[Draw]:
-    """Every draw of a data set, the last first."""
+    """Return every draw of a data set, the last first."""
     found = [_draw(row) for row in codes.ledger.rows("draws", data=codes.data)]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of a selection that have to be coded before a rate can be told of it."""
+    """Rows of a selection that have to be coded before its rates are known."""
 
     keys: tuple[str, ...]
-    of: int
-    """Rows that they speak for."""
-    draw: Draw | None
-    """None: they are all of the selection."""
+    of: int  # rows that they speak for
+    draw: Draw | None  # None: they are all of the selection
 
 
 def samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
-    """What may speak for a selection: its rows that a draw from it, or from more than it, has; and all of it.
+    """Return the samples that speak for a selection: parts of known draws from it or from more than it, and all of it.
 
-    A selection that is a draw itself speaks for what was drawn from. The smallest come first, then those that speak
-    for the fewest.
-
-    Args:
-        keys: of the selection's rows.
-        known: the draws of the data set.
-        by_codes: whether the rows were selected by what was said of them: then they are no population, nor is the part
-            of a draw among them random, and only a whole draw can speak, for what was drawn from.
+    A selection that is a draw speaks for what was drawn from. The smallest come first, then those that speak for the
+    fewest. Rows that were selected `by_codes` are no population, and the part of a draw among them is not random: then
+    only whole draws count.
     """
     chosen, found = set(keys), []
     if by_codes:
@@ -124,16 +110,15 @@ BY_CODES = "Chosen by their codes: shares are told of a random draw, or of a sel
 
 
 def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> dict[str, Any]:
-    """Each code among the rows of a selection.
+    """Compute how often each code occurs among the rows of a selection.
 
-    A share is told only where the rows that were read are all of the selection or all of a random draw from it: rows
-    that somebody chose to read say nothing of the others.
+    A share is given only where the rows that were read are all of the selection or all of a random draw from it.
 
     Args:
-        coded: what was said, by one author or by all: of several a row has what any of them gave it.
-        keys: of the selection's rows.
-        known: the draws of the data set.
-        by_codes: whether the rows were selected by what was said of them: they are no population then.
+        coded: What was said, by one author or by all: of several a row has what any of them gave it.
+        keys: Of the selection's rows.
+        known: The draws of the data set.
+        by_codes: Whether the rows were selected by codes or notes: then they are no population.
 
     Returns:
         `n` rows and how many are `coded`; `sample`: the rows that the shares are of, `n`, `coded` of them, `of` how
@@ -167,7 +152,7 @@ def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes:
 
 
 def _sample(coded: Coded, found: Sequence[Sample]) -> tuple[Sample, bool]:
-    """The largest that is coded to its end, else the draw of which most is, else all."""
+    """Return the largest complete sample, else the draw of which most is coded, else all; and if it is complete."""
 
     def share(sample: Sample) -> float:
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
@@ -177,7 +162,6 @@ def _sample(coded: Coded, found: Sequence[Sample]) -> tuple[Sample, bool]:
 
 
 def _rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:
-    """Of `n` rows of the selection, and of `hits` of the `of` rows of a complete sample; 0: there is none."""
     told: dict[str, Any] = {"hits": None, "share": None, "interval": None}
     if of:
         told = {"hits": hits, "share": hits / of, "interval": list(wilson(hits, of))}

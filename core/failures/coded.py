@@ -22,42 +22,38 @@ class Code:
     """An entry of a codebook."""
 
     name: str
-    place: int
-    """Its digit; 0: none."""
+    place: int  # its digit; 0: none
     definition: str
     example: str
 
 
 @dataclass(frozen=True)
 class Coded:
-    """What was said of the rows of a data set, by one author or by all."""
+    """Codes and notes of the rows of a data set, by one author or by all."""
 
-    book: tuple[Code, ...]
-    """The codebook: those with a digit by it, then the others by name."""
-    given: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """Key of a row → author → codes, in the order of the alphabet."""
-    notes: Mapping[str, Mapping[str, str]]
-    """Key of a row → author → note."""
+    book: tuple[Code, ...]  # those with a digit by it, then the others by name
+    given: Mapping[str, Mapping[str, tuple[str, ...]]]  # row key → author → codes, sorted
+    notes: Mapping[str, Mapping[str, str]]  # row key → author → note
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """Who has given a code."""
+        """Return who has given a code."""
         return tuple(sorted({author for each in self.given.values() for author in each}))
 
     def of(self, key: str) -> tuple[str, ...]:
-        """The codes of a row, by whomever."""
+        """Return the codes of a row, by whomever."""
         return tuple(sorted(self._codes(key)))
 
     def count(self, keys: Iterable[str]) -> Counter[str]:
-        """Code → how many of these rows have it, by whomever."""
+        """Count by code how many of these rows have it, by whomever."""
         return Counter(code for key in keys for code in self._codes(key))
 
     def by(self, author: str) -> Coded:
-        """What one author said."""
+        """Return what one author said."""
         return self._where(lambda key, who: who == author)
 
     def seen_by(self, author: str) -> Coded:
-        """What an author may see: what others said of a row is hidden until this one has coded it.
+        """Return what an author may see: what others said of a row is hidden until this one has coded it.
 
         Where nobody else has coded a row, a note is enough to see notes. Whoever has no name and has said nothing
         reads, and sees all.
@@ -70,11 +66,7 @@ class Coded:
         return self._where(lambda key, who: who == author or key in seen)
 
     def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """(n,) bool: which of these rows have a code; without one, which have any.
-
-        Raises:
-            InputError: the codebook has no such code.
-        """
+        """Return (n,) bool: which rows have a code, any without one; an unknown code raises InputError."""
         names = [each.name for each in self.book]
         name = found_name(code, names)
         if code and not name:
@@ -83,11 +75,11 @@ class Coded:
         return np.array([key in has for key in keys], bool)
 
     def noted(self, keys: Sequence[str]) -> np.ndarray:
-        """(n,) bool: which of these rows have a note."""
+        """Return (n,) bool: which rows have a note."""
         return np.array([key in self.notes for key in keys], bool)
 
     def hidden_from(self, seen: Coded, keys: Iterable[str]) -> int:
-        """Of how many of these rows somebody's codes or notes are not among those that are seen."""
+        """Count the rows of which codes or notes are not among those that are seen."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))
@@ -96,7 +88,7 @@ class Coded:
 
     @cached_property
     def _having(self) -> Mapping[str, set[str]]:
-        """Code → keys of the rows that have it: every code is asked for, again and again."""
+        """Return code → keys of its rows, kept since every code is asked for again and again."""
         found: dict[str, set[str]] = {}
         for key, each in self.given.items():
             for codes in each.values():
@@ -108,7 +100,6 @@ class Coded:
         return {code for codes in self.given.get(key, {}).values() for code in codes}
 
     def _where(self, told: Callable[[str, str], bool]) -> Coded:
-        """Of these rows and authors."""
         given = {key: {who: codes for who, codes in each.items() if told(key, who)} for key, each in self.given.items()}
         notes = {key: {who: text for who, text in each.items() if told(key, who)} for key, each in self.notes.items()}
         return Coded(
@@ -119,24 +110,23 @@ class Coded:
 
 
 NOTHING = Coded((), {}, {})
-"""Nobody has said anything."""
 
 
 def _told(said: Mapping[str, Mapping[str, object]], author: str) -> tuple[set[str], set[str]]:
-    """The rows of which an author said something, and those of which others did."""
+    """Return the rows of which an author said something, and those of which others did."""
     own = {key for key, each in said.items() if author in each}
     return own, {key for key, each in said.items() if set(each) - {author}}
 
 
 class Kappa(NamedTuple):
-    """κ and its 95 % interval; None where both always say the same one thing."""
+    """κ and its 95 % interval; None where both raters always say the same one thing."""
 
     value: float | None
     interval: tuple[float, float] | None
 
 
 def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
-    """Cohen's κ (1960) of two raters of the same n rows: agreement beyond chance as a share of what is beyond it.
+    """Compute Cohen's κ (1960) of two raters of the same n rows.
 
     The interval is the normal one with the variance of Fleiss, Cohen and Everitt (Psychological Bulletin 1969).
     """
@@ -147,7 +137,7 @@ def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
 
 
 def _of_table(table: np.ndarray) -> Kappa:
-    """Of rows by what the first rater says of them and, across, the second."""
+    """Compute κ of rows counted by what the first rater says and, across, the second."""
     n = table.sum()
     shares = table / max(1, n)
     rows, columns = shares.sum(1), shares.sum(0)
@@ -165,16 +155,13 @@ def _of_table(table: np.ndarray) -> Kappa:
 
 
 def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dict[str, Any]:
-    """Two authors on the rows of a selection that both have coded.
+    """Compare two authors on the rows of a selection that both have coded; InputError if one has coded nothing.
 
     Returns:
         `first` and `second`; `n` rows that both have coded; `same`, on how many all codes are the same; `kappa` and its
         95 % `interval` with all codes of a row as one; `codes`: of each `code` that one of them gave, `first`, `second`
         and `both` rows, its own `kappa` and `interval`; `apart`: the `key` of each row that they coded differently, and
         the codes of the `first` and the `second`.
-
-    Raises:
-        InputError: one of them has coded nothing.
     """
     authors = coded.authors
     for author in (first, second):
@@ -205,7 +192,6 @@ def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dic
 
 
 def _of_code(name: str, n: int, first: int, second: int, both: int) -> dict[str, Any]:
-    """One code, of `n` rows: how many have it by the `first`, by the `second`, by `both`."""
     table = np.array([[both, first - both], [second - both, n - first - second + both]], float)
     return {"code": name, "first": first, "second": second, "both": both, **_plain(_of_table(table))}
 

@@ -29,15 +29,12 @@ from core.failures.names import SEPARATOR, author_name, code_name, found_name, k
 from core.failures.table import Table
 from core.paths import resolve
 
-JOINED = 100_000
-"""Characters of a note: several become one where a name is given to what had none."""
+JOINED = 100_000  # characters of a note: several become one where a name is given to what had none
 CODED = ("author", "codes", "note", "time")
 BOOK = ("code", "place", "definition", "example")
 _MOST_BYTES = 200 * 1024**2
-_SHOWN = 5
-"""Bad rows that are named."""
-_DELIMITERS = (",", ";", "\t")
-"""Those that spreadsheets write."""
+_SHOWN = 5  # bad rows that are named
+_DELIMITERS = (",", ";", "\t")  # those that spreadsheets write
 
 
 class _Said(NamedTuple):
@@ -48,14 +45,7 @@ class _Said(NamedTuple):
 
 
 def written(table: Table, chosen: Sequence[bool], codes: Codes, coded: Coded) -> str:
-    """CSV of the rows of a selection: of a row that several authors coded one line each, of others one without.
-
-    Args:
-        table: whose rows.
-        chosen: (n,) which of them.
-        codes: of the data set.
-        coded: what of them may be told.
-    """
+    """Return CSV of the chosen rows, (n,) bool: a line for each author of a row, one for rows without."""
     times, lines, beside = codes.ledger.touched(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
@@ -68,24 +58,18 @@ def written(table: Table, chosen: Sequence[bool], codes: Codes, coded: Coded) ->
         ] or [("",) * len(CODED)]
     frame = table.frame.iloc[lines].reset_index(drop=True)
     clash = {name: f"data:{name}" for name in CODED if name in frame}
-    return csv_text(frame.rename(columns=clash).assign(**dict(zip(CODED, _columns(beside), strict=True))))
+    said = pd.DataFrame(beside, columns=list(CODED), dtype=object)
+    return csv_text(pd.concat([frame.rename(columns=clash), said], axis=1))
 
 
 def book_written(codes: Codes) -> str:
-    """CSV of the codebook."""
+    """Return the codebook as CSV."""
     rows = [(code.name, code.place, code.definition, code.example) for code in codes.book()]
     return csv_text(pd.DataFrame(rows, columns=list(BOOK)))
 
 
 def read_any(codes: Codes, table: Table, file: Path, author: str = "") -> dict[str, Any]:
-    """Take in a file of codings or a codebook, whichever its header says it is.
-
-    Returns:
-        `rows` and `codes` that were taken, and codes that were `added`.
-
-    Raises:
-        InputError: as `read_back` and `read_book`.
-    """
+    """Import codings or a codebook, as the header says; return `rows`, `codes` and the names of codes `added`."""
     header, _ = _read(file, ())
     if "codes" not in header and BOOK[0] in header:
         return {"rows": 0, **read_book(codes, file, author)}
@@ -93,14 +77,7 @@ def read_any(codes: Codes, table: Table, file: Path, author: str = "") -> dict[s
 
 
 def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
-    """Import codes from a file: new ones are added, known ones take its definition and example; one change.
-
-    Returns:
-        How many `codes`, and those that were `added`.
-
-    Raises:
-        InputError: it cannot be read, or rows of it cannot be used; nothing is changed then.
-    """
+    """Import a codebook in one change, or nothing and InputError: new codes, and new texts of known ones."""
     rows, bad, names = _rows(file, BOOK[:1]), list[DataError](), set[str]()
     given = []
     for number, row in enumerate(rows, 1):
@@ -116,20 +93,11 @@ def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
 
 
 def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> dict[str, Any]:
-    """Take codes and notes from a file: of each row and author that it names they are as it says.
+    """Import codes and notes from a CSV as `written` gives it, or nothing and InputError, which names each bad row.
 
-    Args:
-        codes: where they go; codes that the codebook lacks are added.
-        table: whose rows the keys name.
-        file: CSV as `written` gives it; further columns are passed over. Where it has the column `time`, rows that were
-            changed here after it are refused; without it the file wins.
-        author: whose change it is in the history, and of rows that name no author.
-
-    Returns:
-        `rows` that were taken, and codes that were `added`.
-
-    Raises:
-        InputError: it cannot be read, or rows of it cannot be used; each is named, and nothing is changed.
+    Codes that the codebook lacks are added, further columns are ignored. Where there is a column `time`, rows that were
+    changed here after it are refused; without it the file wins. `author` is that of the change, and of rows without
+    one.
     """
     rows, keys = _rows(file, ("key", "codes")), set(table.frame["key"])
     wanted: dict[tuple[str, str], _Said] = {}
@@ -173,7 +141,7 @@ def _newer(
     times: Mapping[tuple[str, str], tuple[int, str]],
     file: Path,
 ) -> list[DataError]:
-    """Rows that were changed here after the file was written, and are not as it says."""
+    """List rows that were changed here after the file was written, and are not as it says."""
     if not times:
         return []
     there: dict[tuple[str, str], list[str]] = {}
@@ -193,7 +161,7 @@ def _newer(
 
 
 def _time(text: str, number: int, file: Path) -> str:
-    """When a row was changed last, as the ledger says it; empty: it was not."""
+    """Return when a row was changed last, as the ledger writes it; empty: it was not."""
     if not text.strip():
         return ""
     try:
@@ -209,7 +177,7 @@ def _time(text: str, number: int, file: Path) -> str:
 def _coded(
     row: Mapping[str, str], keys: set[str], author: str, number: int, file: Path, table: Table
 ) -> tuple[tuple[str, str], _Said | None]:
-    """(key, author) of a line and what it says; None: nothing, as of a row that nobody has coded."""
+    """Return (key, author) of a line and what it says; None for a row that nobody has coded."""
     where: dict[str, Any] = {"file": file.name, "row": number}
     key = row["key"].strip()
     if key not in keys:
@@ -253,11 +221,7 @@ def _entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> 
 
 
 def _rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a file, guards taken off.
-
-    Raises:
-        DataError: it is no CSV, or a column is not there.
-    """
+    """Return the rows of a file without guards; DataError if it is no CSV or a column is missing."""
     header, lines = _read(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"
@@ -273,11 +237,7 @@ def _rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _read(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Header and lines, in whatever encoding and with the delimiter that the header is written with.
-
-    Raises:
-        DataError: it is no CSV.
-    """
+    """Return header and lines, with the delimiter that suits the header; DataError if it is no CSV."""
     text = decode(resolve(str(file), limit=_MOST_BYTES).read_bytes(), file=file.name).text
     csv.field_size_limit(_MOST_BYTES)
     headers = {each: _header(text, each) for each in _DELIMITERS}
@@ -290,7 +250,6 @@ def _read(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]
 
 
 def _header(text: str, delimiter: str) -> list[str]:
-    """The names of the columns; none where the first line is no line of a CSV."""
     try:
         return [unguarded(name) for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
     except csv.Error:
@@ -309,7 +268,3 @@ def _number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[list[str]]:
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in CODED]

@@ -1,10 +1,8 @@
-"""Codes: what a reader says of a sentence, from a codebook of the data set, one to nine of it under the digits.
+"""The codebook of a data set, up to nine codes under digits, and what readers code with it.
 
 A coding belongs to the sentence (the data set's name, and the row's `key` of `core.failures.table`) and its author, and
-names the run it was looked at. So what one has read of a model's errors is there for the next model on the same
-sentences: reading is the costly part, and "what became of the errors that were irony?" needs both. Neither another
-seed, another cut into splits nor a corrected label takes a code away. How often a code stands is asked of the rows of
-one run (`core.failures.code_rates`), so runs stay apart where they have to.
+names the run it was looked at: so the next model on the same sentences has it too. Neither another seed, another cut
+into splits nor a corrected label takes a code away. `core.failures.code_rates` counts codes in the rows of one run.
 """
 
 from __future__ import annotations
@@ -21,34 +19,27 @@ from core.numbers import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 
-KEYS = tuple(range(1, 10))
-"""The digits that give a code."""
+KEYS = tuple(range(1, 10))  # the digits that give a code
 
 
 class Codes:
-    """The codebook of a data set and what was said with it."""
+    """The codebook of a data set and what was said with it; `data` is as `data_of` names it."""
 
     def __init__(self, folder: Path, data: str) -> None:
-        """Of a folder of runs.
-
-        Args:
-            folder: of the runs.
-            data: as `data_of` names it.
-        """
         self.ledger, self.data = Ledger(folder), data
 
     @property
     def version(self) -> str:
-        """A text that changes whenever something is written, with this codebook or another."""
+        """Return a text that changes whenever something is written, with this codebook or another."""
         return self.ledger.version
 
     def book(self) -> list[Code]:
-        """Its codes: those with a digit by it, then the others by name."""
+        """Return its codes: those with a digit by it, then the others by name."""
         found = [Code(**_without(row)) for row in self.ledger.rows("codes", data=self.data)]
         return sorted(found, key=lambda code: (code.place or len(KEYS) + 1, code.name.casefold()))
 
     def coded(self, author: str | None = None) -> Coded:
-        """What is said of the rows; None: by everybody."""
+        """Read what an author says of the rows; None: what everybody says."""
         where = {"data": self.data} | ({} if author is None else {"author": author})
         given: dict[str, dict[str, tuple[str, ...]]] = {}
         notes: dict[str, dict[str, str]] = {}
@@ -62,11 +53,7 @@ class Codes:
     def add(
         self, name: str, definition: str = "", example: str = "", place: int | None = None, author: str = ""
     ) -> Code:
-        """A new code, under the first free digit if none is named.
-
-        Raises:
-            InputError: there is one of this name, the name is none, or the digit is taken.
-        """
+        """Add a code under a free digit; InputError if the name is none or taken, or the digit is taken."""
         name, author = code_name(name), author_name(author)
         with self.ledger.changing(self.data, author, f"code {name} added") as change:
             book = change.rows("codes", data=self.data)
@@ -78,7 +65,7 @@ class Codes:
         return code
 
     def take(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
-        """A code of a file, within a change: a known one takes definition and example; whether it is a new one."""
+        """Take a code of a file within a change, and return whether it is new; a known one takes its texts."""
         book = change.rows("codes", data=self.data)
         known = found_name(name, (row["name"] for row in book))
         if known:
@@ -90,7 +77,7 @@ class Codes:
         return not known
 
     def add_names(self, change: Change, names: Iterable[str]) -> dict[str, str]:
-        """Those of these codes that the book lacks, without a definition, within a change; each as the book has it."""
+        """Add codes that the book lacks within a change; return each name as the book has it."""
         found = {}
         for name in names:
             book = change.rows("codes", data=self.data)
@@ -109,11 +96,7 @@ class Codes:
         place: int | None = None,
         author: str = "",
     ) -> Code:
-        """Another name (`to`), definition, example or digit; the rows that have the code keep it.
-
-        Raises:
-            InputError: no such code, the new name is another's or none, or the digit is taken.
-        """
+        """Change name (`to`), texts or digit; InputError if there is no such code, or name or digit are taken."""
         author = author_name(author)
         new = code_name(to) if to else name
         with self.ledger.changing(self.data, author, f"code {name} edited") as change:
@@ -133,11 +116,7 @@ class Codes:
         return Code(**_without(row))
 
     def remove(self, name: str, author: str = "") -> None:
-        """Take a code out that no row has.
-
-        Raises:
-            InputError: no such code, or rows have it.
-        """
+        """Remove a code that no row has; InputError otherwise."""
         with self.ledger.changing(self.data, author_name(author), f"code {name} removed") as change:
             row = self._row(change.rows("codes", data=self.data), name)
             if change.rows("codings", data=self.data, code=row["name"]):
@@ -145,22 +124,14 @@ class Codes:
             change.drop("codes", row)
 
     def code(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
-        """Let rows have exactly these codes of an author; without any they are uncoded again.
-
-        Raises:
-            InputError: no such code.
-        """
+        """Set the codes that an author gives these rows, none to uncode them; InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) or "no code"
         self._each(keys, codes, said, author, run, lambda own, wanted: wanted)
 
     def give(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
-        """Give rows these codes besides those that the author gave them, or with `off` take these from them.
-
-        Raises:
-            InputError: no such code.
-        """
+        """Add codes to those that an author gave these rows, or take them `off`; InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) + " taken off" * off
         self._each(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
 
@@ -173,7 +144,6 @@ class Codes:
         run: str,
         after: Callable[[set[str], set[str]], set[str]],
     ) -> None:
-        """Change the codes that an author gave each of these rows, from those that it has and those that are named."""
         author, keys, wanted = author_name(author), tuple(keys), set(codes)
         with self.ledger.changing(self.data, author, f"{said}: {_rows_said(keys)}") as change:
             book = change.rows("codes", data=self.data)
@@ -183,7 +153,7 @@ class Codes:
                 self.set_codes(change, key, author, after(own, named), run)
 
     def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
-        """The codes of a row by an author, within a change."""
+        """Set the codes of a row by an author, within a change."""
         own = {"data": self.data, "key": key, "author": author}
         before = {row["code"]: row for row in change.rows("codings", **own)}
         for name, row in before.items():
@@ -194,7 +164,7 @@ class Codes:
                 change.put("codings", {**own, "code": name, "run": run, "time": now()})
 
     def note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
-        """The note of a row by an author; empty: none any more.
+        """Set the note of a row by an author; empty: none any more.
 
         With `goes_on` it is still being written: if that was the author's last change, it is one with it.
         """
@@ -204,7 +174,7 @@ class Codes:
             self.set_note(change, key, author, sound_text(text), run)
 
     def set_note(self, change: Change, key: str, author: str, text: str, run: str) -> None:
-        """The note of a row by an author, within a change."""
+        """Set the note of a row by an author, within a change."""
         own = {"data": self.data, "key": key, "author": author}
         before = next(iter(change.rows("notes", **own)), None)
         if not text:
@@ -213,11 +183,7 @@ class Codes:
             change.put("notes", {**own, "text": text, "run": run, "time": now()})
 
     def merge(self, names: Collection[str], into: str, author: str = "") -> int:
-        """Make codes one: whatever has one of `names` has `into`, which may be new or one of them; how many rows.
-
-        Raises:
-            InputError: no such code, or nothing to merge.
-        """
+        """Replace codes by `into`, new or one of them; return how many rows. InputError if nothing is to merge."""
         into, author = code_name(into), author_name(author)
         gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
@@ -233,11 +199,7 @@ class Codes:
             return len({key for row in old for key in self._move(change, row["name"], known or into)})
 
     def split(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
-        """Give those of `keys` that have a code another one in its place, new or not; how many rows.
-
-        Raises:
-            InputError: no such code, it is the same one, or none of the rows has it.
-        """
+        """Give those of `keys` that have a code another one instead; return how many. InputError if there are none."""
         into, author, wanted = code_name(into), author_name(author), set(keys)
         if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")
@@ -252,14 +214,11 @@ class Codes:
     def undo(self, author: str = "") -> dict[str, Any]:
         """Take back the author's last change of this codebook, its codings or notes; see `Ledger.undo`.
 
-        Raises:
-            InputError: there is none, somebody has changed the same rows since, or sentences would be left with a code
-                that the book has no more.
+        Raises InputError as that does, or where sentences would be left with a code that the book has no more.
         """
         return self.ledger.undo(self.data, author_name(author), self._whole)
 
     def _whole(self, change: Change, said: str) -> None:
-        """Refuse to take back what codings rest on by now."""
         book = {row["name"] for row in change.rows("codes", data=self.data)}
         left = [row["code"] for row in change.rows("codings", data=self.data) if row["code"] not in book]
         if left:
@@ -268,12 +227,7 @@ class Codes:
             raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
 
     def adopt(self, visitor: str, author: str) -> bool:
-        """Let what a visitor said before there was a name be said under it, with its history; whether there was any.
-
-        Args:
-            visitor: as `nameless` gives it.
-            author: the name.
-        """
+        """Move what a visitor (`nameless`) said to a named author, with its history; return whether there was any."""
         author = author_name(author)
         if not has_name(author) or has_name(visitor):
             raise ValueError("from somebody without a name to a name")
@@ -285,7 +239,7 @@ class Codes:
             return bool(change.made)
 
     def _own(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """What stands under a name once a row is: of two notes both."""
+        """Return a row as it is under its new author: of two notes both."""
         if table != "notes":
             return row
         there = change.rows("notes", data=self.data, key=row["key"], author=row["author"])
@@ -293,7 +247,7 @@ class Codes:
         return {**row, "text": "\n".join(texts)}
 
     def _move(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
-        """Codings under another name, of some rows or of all; the keys of those that were moved."""
+        """Move codings of some rows, or all, to another code; return the keys of those moved."""
         found = change.rows("codings", data=self.data, code=name)
         moved = [row for row in found if keys is None or row["key"] in keys]
         for row in moved:
@@ -312,7 +266,7 @@ class Codes:
 
 
 def data_of(record: RunRecord) -> str:
-    """What codes of a run's sentences are kept under: the name of its data set, of a file that of the file.
+    """Return the name of a run's data set, of a file that of the file, under which codes are kept.
 
     Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
     """
@@ -329,7 +283,7 @@ def _place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _free(book: Sequence[Mapping[str, Any]]) -> int:
-    """The first digit that no code has; 0: all have one."""
+    """Return the first digit that no code has; 0: all have one."""
     return next((digit for digit in KEYS if all(row["place"] != digit for row in book)), 0)
 
 

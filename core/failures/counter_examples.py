@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
-FOLDER = ".counter-examples"
-"""Beside the runs: copies that trainings took along."""
+FOLDER = ".counter-examples"  # beside the runs: copies that trainings took along
 MOST = 20_000
 LONGEST_LINK = 30_000
 """Characters: a link carries the text itself, each letter that is not ASCII as six or more."""
@@ -37,46 +36,39 @@ LONGEST_LINK = 30_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run says of one of them today."""
+    """What a run predicts for a counter-example today."""
 
     said: str
     p_label: float | None
-    """Probability of what it ought to be, of several labels that of the least sure one; None: it has no such class."""
-    breaks: bool | None
-    """Whether it is wrong there; None: the run has no such class."""
+    """Probability of the expected label, of several the least sure; None: the run has no such class."""
+    breaks: bool | None  # None: the run has no such class
 
 
 @dataclass(frozen=True)
 class CounterExample:
-    """One of them."""
+    """A sentence that somebody found out about a model, with the expected label."""
 
     id: str
     text: str
-    label: str
-    """What it ought to be, as files of data have it: several labels with a semicolon between, of none nothing."""
+    label: str  # as files of data have it: several with a semicolon between, of none nothing
     note: str
     author: str
-    link: str
-    """Where it was found, such as a page with run and sentence."""
+    link: str  # where it was found, such as a page with run and sentence
     time: str
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The same one by one."""
+        """Return the expected labels one by one."""
         return tuple(self.label.split(SEPARATOR)) if self.label else ()
 
     @property
     def ought(self) -> str:
-        """The same in words."""
+        """Return the expected labels in words."""
         return ", ".join(self.labels) or NOTHING
 
 
 def labels_of(label: str | Collection[str]) -> tuple[str, ...]:
-    """What somebody says that a text ought to be: a class, labels with a semicolon between, or labels one by one.
-
-    Raises:
-        InputError: one is no name of a class.
-    """
+    """Split labels with a semicolon between, or check those given one by one; InputError for a bad name."""
     if isinstance(label, str):
         label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
     return tuple(sorted({code_name(each, "label") for each in label}))
@@ -85,12 +77,9 @@ def labels_of(label: str | Collection[str]) -> tuple[str, ...]:
 def keep_example(
     folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Keep one; what its author keeps again takes the new note and link, what another one keeps stands beside it.
+    """Keep a counter-example; the same of its author takes the new note and link.
 
-    Without an author, another note is another one's. Several labels are kept as a set of them.
-
-    Raises:
-        InputError: text or label are empty or too long, or there are too many.
+    Without an author, another note is another one's. InputError for bad text or label, or if there are too many.
     """
     link = sound_text(link, LONGEST_LINK)
     text, label, author = sound_text(text), SEPARATOR.join(labels_of(label)), author_name(author)
@@ -108,19 +97,13 @@ def keep_example(
 
 
 def counter_examples(folder: Path) -> list[CounterExample]:
-    """All of them, the last first."""
+    """Read all, the last first."""
     found = [CounterExample(**row) for row in Ledger(folder).rows("examples")]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 def answers(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[Answer]:
-    """What a run says of each today.
-
-    Of a run that gives several labels per text all of them must be right, at its own thresholds.
-
-    Raises:
-        RunDamaged: its model cannot be read.
-    """
+    """Predict each; of several labels all must be right, at the run's own thresholds."""
     record = loaded.record
     answer = _answer_of_several if record.task == "multi" else _answer
     found = loaded.predict([each.text for each in rows]).probabilities
@@ -148,7 +131,7 @@ def _answer_of_several(record: RunRecord, row: CounterExample, chances: np.ndarr
 
 
 def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
-    """As a table that can be trained on: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
+    """Return a table to train on: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -157,11 +140,7 @@ def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
 
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:
-    """Take one out.
-
-    Raises:
-        InputError: there is none of this id.
-    """
+    """Remove one; InputError if there is none of this id."""
     ledger = Ledger(folder)
     with ledger.changing(NAME, author_name(author), f"{name} removed") as change:
         if not change.rows("examples", id=name):
@@ -170,12 +149,7 @@ def remove_example(folder: Path, name: str, author: str = "") -> None:
 
 
 def planned(folder: Path) -> str:
-    """Lay a copy of the list as it is under its digest; the path of that file.
-
-    Raises:
-        InputError: the list is empty.
-        StorageError: it cannot be written.
-    """
+    """Write a copy of the list under its digest and return its path; InputError if it is empty."""
     rows = sorted({(each.text, each.label) for each in counter_examples(folder)})
     if not rows:
         raise InputError(f"no {NAME} are kept yet: `sentiscope counter-examples keep TEXT --label CLASS` keeps one")

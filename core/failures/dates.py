@@ -21,9 +21,8 @@ from core.exceptions import InputError
 
 _LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
 MOST = 0.9
-"""Share of the values there are that have to be dates: then those that are none count as missing."""
-FIRST = 50
-"""Different values that are read before all the others."""
+"""Share of the values that have to be dates; the others then count as missing."""
+FIRST = 50  # different values that are read before all the others
 _ISO = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
     r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?"
@@ -34,16 +33,14 @@ _STEPS = {
     "day": pd.DateOffset(days=1),
     "month": pd.DateOffset(months=1),
     "year": pd.DateOffset(years=1),
-}
-"""The finest first."""
+}  # the finest first
 _NUMBERED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?!\d)")
-_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"
-"""Read fast: the second is what a Twitter export has."""
+_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"  # read fast: the second is what a Twitter export has
 _TOLD = re.compile(r"(?<!\w)\d{4}(?!\w)")
 _TWELVE = 12
 
 
-class Span(NamedTuple):
+class DateSpan(NamedTuple):
     """A time as it was written: from `start` on, up to `end`, which is no part of it."""
 
     start: pd.Timestamp
@@ -51,10 +48,9 @@ class Span(NamedTuple):
 
 
 def dates(column: pd.Series) -> pd.Series | None:
-    """A column as times in UTC, NaT where it holds none; None: it is no column of dates.
+    """Return a column as times in UTC, NaT where it holds none; None: it is no column of dates.
 
-    Raises:
-        InputError: its numbers can be read as day and month in two ways; the message quotes one.
+    Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return pd.to_datetime(column, utc=True)
@@ -72,8 +68,8 @@ def dates(column: pd.Series) -> pd.Series | None:
     return times if times[there].notna().mean() >= MOST else None
 
 
-def span(text: str) -> Span | None:
-    """What a person typed; None: it is no date, or could be two."""
+def span(text: str) -> DateSpan | None:
+    """Return what a person typed; None: it is no date, or could be two."""
     text = text.strip()
     iso = _ISO.fullmatch(text)
     if iso is None:
@@ -91,11 +87,11 @@ def span(text: str) -> Span | None:
         end = time + step
     except (ValueError, OverflowError):  # the year 9999, which stands for no end
         end = _LAST
-    return Span(time, min(end, _LAST))
+    return DateSpan(time, min(end, _LAST))
 
 
 def quarters(times: pd.Series) -> Groups:
-    """Quarters of the rows by day, as even as equal days allow, and at the end what has no date."""
+    """Cut the rows into quarters by day, as even as equal days allow; rows without a date come last."""
     days = times.dt.tz_localize(None).dt.floor("D")
     edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
     places = np.where(days.isna(), len(edges) + 1, np.searchsorted(edges, days.to_numpy()))
@@ -107,20 +103,20 @@ def quarters(times: pd.Series) -> Groups:
     return Groups(tuple(names), place.astype(np.int64))
 
 
-def between(times: pd.Series, low: Span, high: Span) -> np.ndarray:
-    """(n,) bool: the times that lie in one of two spans or between them."""
+def between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
+    """Return (n,) bool: the times that lie in one of two spans or between them."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
 
-def compared(times: pd.Series, sign: str, than: Span) -> np.ndarray:
-    """(n,) bool: the times before, until, from or after a span; `sign` is one of < <= > >=."""
+def compared(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
+    """Return (n,) bool: the times before, until, from or after a span; `sign` is one of < <= > >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)
 
 
 def _seem(kinds: pd.Series) -> bool:
-    """Whether the first of them are dates; which number is the month may be told by others."""
+    """Return whether the first values are dates; others may tell which number is the month."""
     try:
         return bool(_read(kinds).notna().mean() >= MOST)
     except InputError:
@@ -128,7 +124,6 @@ def _seem(kinds: pd.Series) -> bool:
 
 
 def _read(kinds: pd.Series) -> pd.Series:
-    """Different ways of writing, as times."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a format was not told
         for each in _FORMATS:
@@ -156,6 +151,6 @@ def _read(kinds: pd.Series) -> pd.Series:
 
 
 def _numbers(kinds: pd.Series) -> tuple[int, int]:
-    """The largest first and second number of dates of numbers."""
+    """Return the largest first and second number of dates of numbers."""
     found = [match for each in kinds if (match := _NUMBERED.search(each))]
     return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)

@@ -1,18 +1,16 @@
-"""What a table can be filtered by with a click, with options and rows, and which of it marks a selection.
+"""Facets, which filter a table with a click, and columns and tags that mark a selection.
 
-What marks a selection: own columns and tags by how much their values differ between it and the other rows.
-
-Measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013), 0 to 1, of
-selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together; dates in
-quarters too); p is that of the chi-square test, after Holm over all that are ranked, and None where counts are too few
-for it (Cochran 1954: an expected one below 1, or a fifth of them below 5).
+A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
+0 to 1, of selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together;
+dates in quarters too); p is that of the chi-square test, after Holm over all that are ranked, and None where counts
+are too few for it (Cochran 1954: an expected one below 1, or a fifth of them below 5).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,78 +28,64 @@ from core.failures.tags import called
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
 LEAST = 0.5
-"""Share of the rows whose value has a group of its own: a column with less, such as one of names, is no facet."""
+"""Share of the rows whose value needs a group of its own for a column to be a facet; one of names is none."""
 
 
 @dataclass(frozen=True, eq=False)
-class Option:
-    """One answer to a word."""
+class Filter:
+    """One choice of a facet."""
 
     clause: Clause
     label: str
-    has: np.ndarray
-    """(n,) bool."""
+    has: np.ndarray  # (n,) bool
 
 
 @dataclass(frozen=True, eq=False)
 class Facet:
     """One word with its options."""
 
-    name: str
-    """`outcome`, `truth`, `said`, `missed`, `invented`, `tag`, `code`, or an own column."""
-    options: tuple[Option, ...]
+    name: str  # outcome, truth, said, missed, invented, tag, code, or an own column
+    options: tuple[Filter, ...]
 
     def place(self, clause: Clause) -> int | None:
-        """The option that a clause is; None: it is none of them."""
+        """Return the place of the option with this clause, or None."""
         return next((at for at, option in enumerate(self.options) if option.clause == clause), None)
 
 
-@dataclass(frozen=True)
 class Facets:
-    """The words of a table; those of the tags are added when there are some."""
+    """The facets of a table; those of the tags are added when there are some."""
 
-    table: Table
-    found: tuple[Facet, ...] = field(init=False)
-    asked: tuple[str, ...] = field(init=False)
-    """Own columns whose values are too many to be offered, such as ids and names: somebody types one."""
-
-    def __post_init__(self) -> None:
-        own = {name: _column(self.table, name) for name in self.table.own if self.table.frame[name].nunique() > 1}
+    def __init__(self, table: Table) -> None:
+        own = {name: _column(table, name) for name in table.own if table.frame[name].nunique() > 1}
         columns = (Facet(name, options) for name, options in own.items() if options)
-        object.__setattr__(self, "found", (_outcome(self.table), *_classes(self.table), *columns))
-        object.__setattr__(self, "asked", tuple(name for name, options in own.items() if not options))
+        self.table = table
+        self.found: tuple[Facet, ...] = (_outcome(table), *_classes(table), *columns)
+        # Own columns with too many values to be offered, such as ids and names: somebody types one.
+        self.asked = tuple(name for name, options in own.items() if not options)
 
     def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
-        """All of them: outcome, classes, tags, own columns."""
-        options = tuple(Option(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
+        """Return all facets: outcome, classes, tags, own columns."""
+        options = tuple(Filter(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
         return [*first, *([Facet(TAG, options)] if options else []), *own]
 
 
 def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
-    """Whether rows are coded, whether they have a note, and each code of the codebook.
-
-    Args:
-        coded: what was said.
-        keys: of the rows of the table.
-    """
+    """Return the facet of codes: coded, noted, and each code of the codebook."""
     has = coded.rows(keys)
-    found = [Option(Clause("coded"), "coded", has), Option(Clause("uncoded"), "not coded", ~has)]
+    found = [Filter(Clause("coded"), "coded", has), Filter(Clause("uncoded"), "not coded", ~has)]
     noted = coded.noted(keys)
-    found += [Option(Clause("noted"), "noted", noted), Option(Clause("unnoted"), "without a note", ~noted)]
+    found += [Filter(Clause("noted"), "noted", noted), Filter(Clause("unnoted"), "without a note", ~noted)]
     names = [each.name for each in coded.book]
-    found += [Option(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
+    found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
 
 
 def counts(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
-    """Of each option of each facet, how many rows have it that all clauses hold for but those of this facet.
+    """Count for each option of each facet the rows that have it and match all clauses of other facets.
 
-    Args:
-        facets: the words.
-        clauses: k of them.
-        masks: k, (n,) bool: where each holds.
+    `masks` are (n,) bool: where each of the `clauses` holds.
     """
     found = []
     for facet in facets:
@@ -117,7 +101,7 @@ def _outcome(table: Table) -> Facet:
     wrong = table.wrong
     rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}
     labels = {"all": "right or wrong"}
-    return Facet(OUTCOME, tuple(Option(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
+    return Facet(OUTCOME, tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
 
 
 def _classes(table: Table) -> Iterator[Facet]:
@@ -127,32 +111,20 @@ def _classes(table: Table) -> Iterator[Facet]:
     for name, matrix in has.items():
         yield Facet(
             name,
-            tuple(Option(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
+            tuple(Filter(Clause(name, "=", each), each, matrix[:, at]) for at, each in enumerate(table.classes)),
         )
 
 
 def looked_up(table: Table, columns: Sequence[str], typed: str) -> Clause:
-    """What somebody typed who looks for an id or a name: it, else a part of it, in the first column that has it.
-
-    Args:
-        table: the rows.
-        columns: as `Facets.asked` has them, at least one.
-        typed: not empty.
-    """
+    """Return the clause for a typed id or name: equal, else a part of it, in the first column that has it."""
     clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
     return next((each for each in clauses if rules.rows([each], table).any()), Clause(columns[0], "=", typed))
 
 
 def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
-    """What somebody typed who searches: a rule, a whole id or name, a part of the texts, else a part of an id or name.
+    """Return the clause for a typed search: a rule, a whole id or name, part of the texts, else part of an id or name.
 
-    Args:
-        table: the rows.
-        columns: as `Facets.asked` has them.
-        typed: not empty.
-
-    Raises:
-        InputError: it begins as a rule does and cannot be understood; the message says what can.
+    Raises InputError if it begins as a rule does and cannot be understood.
     """
     if rules.begins(typed, table):
         return rules.read([typed], table)[0]
@@ -161,8 +133,8 @@ def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
     return next((each for each in every if rules.rows([each], table).any()), text)
 
 
-def _column(table: Table, name: str) -> tuple[Option, ...]:
-    """The options of an own column; none of one whose values are nearly all different."""
+def _column(table: Table, name: str) -> tuple[Filter, ...]:
+    """Return the options of an own column; none of one whose values are nearly all different."""
     column, times = table.frame[name], times_of(table, name)
     if times is None and column.is_unique and len(column) > 2 and not _measured(column):
         return ()
@@ -172,7 +144,7 @@ def _column(table: Table, name: str) -> tuple[Option, ...]:
 
 
 def times_of(table: Table, name: str) -> pd.Series | None:
-    """An own column as times, where it has so many that they stand in quarters."""
+    """Return an own column as times, where it has so many that they stand in quarters; else None."""
     try:
         times = table.dates(name)
     except InputError:
@@ -181,13 +153,13 @@ def times_of(table: Table, name: str) -> pd.Series | None:
 
 
 def _measured(column: pd.Series) -> bool:
-    """Whether it holds numbers with fractions, which no id has."""
+    """Return whether a column holds numbers with fractions, which no id has."""
     numbers = pd.to_numeric(column, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
-def _option(table: Table, name: str, label: str) -> Option | None:
-    """The rows of a group; None of one that no rule can name, such as rare values together."""
+def _option(table: Table, name: str, label: str) -> Filter | None:
+    """Return the rows of a group; None of one that no rule can name, such as rare values together."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
         clause = Clause(name, "=", value)
@@ -196,7 +168,7 @@ def _option(table: Table, name: str, label: str) -> Option | None:
         except InputError:
             continue
         if read == clause and (has := rules.rows([clause], table)).any():
-            return Option(clause, label, has)
+            return Filter(clause, label, has)
     return None
 
 
@@ -204,7 +176,7 @@ YES, NO = "yes", "no"
 
 
 def grouped_columns(table: Table) -> dict[str, Groups]:
-    """The rows by the value of each own column, of many dates by quarters, for many selections of them."""
+    """Group the rows by the value of each own column, dates in quarters, for many selections of them."""
     times = {name: times_of(table, name) for name in table.own}
     return {name: grouped(table.frame[name]) if each is None else quarters(each) for name, each in times.items()}
 
@@ -216,14 +188,14 @@ def marking(
     without: Collection[str] = (),
     groups: Mapping[str, Groups] | None = None,
 ) -> list[dict[str, Any]]:
-    """Own columns and tags, the one that marks the selection most first.
+    """Rank own columns and tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
     Args:
-        table: of all rows.
-        tags: by name, (n,) bool.
+        table: Of all rows.
+        tags: By name, (n,) bool.
         chosen: (n,) bool.
-        without: columns and tags that are left out, since the selection was made by them.
-        groups: as `grouped_columns` gives them; None: they are made.
+        without: Columns and tags by which the selection was made.
+        groups: As `grouped_columns` gives them; None: they are made.
 
     Returns:
         Of each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` that the selection has
@@ -246,11 +218,7 @@ def marking(
 
 
 def cramer(counts: np.ndarray) -> tuple[float, float | None]:
-    """Bias-corrected V and p of a table of counts whose rows and columns all have some.
-
-    Args:
-        counts: (2, k).
-    """
+    """Compute bias-corrected V and p of (2, k) counts whose rows and columns all have some."""
     from scipy.special import chdtrc
 
     n, (rows, columns) = counts.sum(), counts.shape

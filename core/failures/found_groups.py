@@ -26,18 +26,12 @@ from core.runs.record import EMBEDDINGS, EVALUATION
 from core.runs.store import RunStore
 from core.runs.vectors import embedded_splits, read_vectors
 
-FEWEST = 30
-"""Sentences; fewer have no groups to look for."""
-MOST = 5_000
-"""Sentences that are looked at; of more a seeded sample with their class shares is."""
-LEAST, SHARE = 10, 100
-"""A group has ten sentences or one of a hundred, whichever is more."""
-PART = 2
-"""A group has one of so many at most: of what would be more its parts are looked for, since most is no group of all."""
-SURE = 5
-"""Neighbours that make a place dense."""
-NAMED = 3
-"""Words and phrases of a name."""
+FEWEST = 30  # sentences; fewer have no groups to look for
+MOST = 5_000  # sentences that are looked at; of more a seeded sample with their class shares
+LEAST, SHARE = 10, 100  # a group has ten sentences or one of a hundred, whichever is more
+PART = 2  # a group has one of so many at most; larger ones are split, since most of the rows is no group
+SURE = 5  # neighbours that make a place dense
+NAMED = 3  # words and phrases of a name
 BETWEEN = " · "
 NAMELESS = "no word marks it"
 NONE = "no group"
@@ -45,33 +39,26 @@ NONE = "no group"
 
 @dataclass(frozen=True, eq=False)
 class FoundGroup:
-    """Some sentences."""
+    """Sentences that lie close together."""
 
-    name: str
-    """The first words that mark it; `NAMELESS` where none does."""
-    words: tuple[Overused, ...]
-    """Those of the name, with their numbers against all other sentences that were looked at."""
-    places: np.ndarray
-    """(k,) rows of the split, rising."""
+    name: str  # the first words that mark it; `NAMELESS` where none does
+    words: tuple[Overused, ...]  # those of the name, with their numbers against all other sentences that were looked at
+    places: np.ndarray  # (k,) rows of the split, rising
 
 
 @dataclass(frozen=True, eq=False)
 class FoundGroups:
-    """All that were found, the largest first."""
+    """All groups of a split, the largest first."""
 
     groups: tuple[FoundGroup, ...]
-    none: np.ndarray
-    """(k,) rows of the split that were looked at and belong to no group, rising."""
-    rows: np.ndarray
-    """(m,) rows that were looked at, rising."""
-    least: int
-    """Sentences of a group at least."""
-    reason: str = ""
-    """Why nothing was looked for; empty: it was."""
+    none: np.ndarray  # (k,) rows that were looked at and belong to no group, rising
+    rows: np.ndarray  # (m,) rows that were looked at, rising
+    least: int  # sentences of a group at least
+    reason: str = ""  # why nothing was looked for; empty: it was
 
 
 def cluster(vectors: np.ndarray, least: int) -> np.ndarray:
-    """(n, d) → (n,) int64: the number of each row's group, -1 for none; the same vectors give the same groups."""
+    """Cluster (n, d) vectors into (n,) int64 group numbers, -1 for none; deterministic."""
     from sklearn.cluster import HDBSCAN
 
     most = max(least, -(-len(vectors) // PART))
@@ -81,20 +68,9 @@ def cluster(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, FoundGroups]:
-    """The groups of a split, whose numbers are kept in the cache of the machine.
+    """Find the groups of a split (empty: test, or the last evaluated), kept in the cache of the machine.
 
-    Args:
-        store: where the run lies.
-        run: its name.
-        split: empty: test, or the last that was evaluated.
-
-    Returns:
-        The table of the split, of which they are rows, and the groups.
-
-    Raises:
-        InputError: no such run or split.
-        NotAvailable: no vectors of the split are kept.
-        RunDamaged: they cannot be read.
+    Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
     """
     table = read_table(store, run, split)
     folder = store.path(run)
@@ -117,14 +93,7 @@ def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, Fou
 
 
 def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Groups by number, each with a name of its own.
-
-    Args:
-        numbers: (m,) as `cluster` gives them.
-        rows: (m,) of the split.
-        texts: m.
-        least: sentences of a group at least.
-    """
+    """Name groups by number, (m,) as `cluster` gives them, of these `rows` of the split and their texts."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)
@@ -138,7 +107,7 @@ def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: in
 
 
 def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
-    """The first that share no word with one before them."""
+    """Return the first that share no word with one before them."""
     found: list[Overused] = []
     for each in words:
         parts = set(each.words.split())
@@ -148,7 +117,7 @@ def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
 
 
 def report(table: Table, found: FoundGroups) -> dict[str, Any]:
-    """Them as plain data; see `core.api.groups`."""
+    """Return the groups as plain data; see `core.api.groups`."""
     keys, wrong = table.frame["key"].to_numpy(), table.wrong
     groups = [
         {
@@ -172,7 +141,7 @@ def report(table: Table, found: FoundGroups) -> dict[str, Any]:
 
 
 def rows_table(table: Table, found: FoundGroups) -> pd.DataFrame:
-    """The rows that were looked at, each with its group."""
+    """Return the rows that were looked at, each with its group."""
     group = pd.Series(NONE, index=range(len(table)), dtype=object)
     for each in found.groups:
         group.iloc[each.places] = each.name

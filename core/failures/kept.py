@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import logging
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from core.atomic import write_bytes
-from core.cache import cache_folder
-from core.exceptions import StorageError
+from core.cache import cache_folder, keep_array
 from core.fingerprint import file_fingerprint, fingerprint
 from core.runs.analyses import Analysis, Found
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
-log = logging.getLogger(__name__)
-
 FOLDER = "failures"
-VERSION = 1
-"""Raised whenever the same run and data would give other columns."""
+VERSION = 1  # raised whenever the same run and data would give other columns
 
 
 @dataclass(frozen=True)
@@ -32,49 +24,24 @@ class SplitAnalysis(Analysis[Found]):
 
     run: str
     split: str
+    VERSION: ClassVar[int]
+    """Raised whenever the same run and data would give other results."""
 
     @classmethod
     def of(cls, store: RunStore, record: RunRecord, split: str) -> Self:
-        """Name the file after all that the result depends on, the predictions of the split among it.
-
-        Raises:
-            OSError: a file of the run is missing.
-        """
+        """Name the file after data, settings and predictions of the split; OSError where a file is missing."""
         said = file_fingerprint(store.path(record.run) / EVALUATION / split / PREDICTIONS)
-        stem = f"{cls.name}-{fingerprint(cls.depends(store, record, split, said))}"
-        return cls(cache_folder() / FOLDER, stem, store, record.run, split)
+        about = {"version": cls.VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
+        about |= {"split": split, "text": record.config.text, **cls.depends(store, record)}
+        return cls(cache_folder() / FOLDER, f"{cls.name}-{fingerprint(about)}", store, record.run, split)
 
     @classmethod
-    @abstractmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return what the result depends on; `said` is the fingerprint of the predictions."""
+    def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
+        """Return what the result depends on besides."""
+        return {}
 
 
 def kept(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """An array from the cache, or made now and kept.
-
-    Args:
-        what: its name.
-        depends: all that it is made from, as plain data.
-        shape: it has.
-        make: what makes it.
-    """
+    """Return the array `what` of this shape from the cache; `make` it and keep it where it is not there."""
     stem = fingerprint({"version": VERSION, "what": what, "depends": depends})
-    path = cache_folder() / FOLDER / f"{stem}.npy"
-    try:
-        found: np.ndarray = np.load(path, allow_pickle=False)
-        if found.shape == shape:
-            return found
-        log.warning("%s is of another table; making it again", path)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, EOFError) as error:
-        log.warning("%s cannot be read (%s); making it again", path, error)
-    made, content = make(), io.BytesIO()
-    np.save(content, made, allow_pickle=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.getvalue())
-    except (OSError, StorageError) as error:
-        log.warning("%s is not kept: %s", what, error)
-    return made
+    return keep_array(cache_folder() / FOLDER / f"{stem}.npy", shape, make)

@@ -1,19 +1,15 @@
-"""Labels of the training rows and of a split that are likely wrong, and texts that stand there with two labels.
+"""Labels of the training rows and of a split that are likely wrong, and texts that occur with two labels.
 
-Labels that are likely wrong: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), and texts with two labels.
+Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
+not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.taught`); of a split that the run was
+evaluated on the mean of two: TF-IDF, fitted on the training rows, and the run itself.
 
-Of each row its own probabilities p, by a model that was not fitted on it. Rows are ranked by their self-confidence, p
-of the label, the least first. Of planted errors it found more than the normalised margin did, p of the label less the
-largest p of another class, where there were three or four classes; of two they are one order. The threshold of class j
-is the mean of p_j over the rows labelled j, and a row labelled i is likely labelled wrongly where a class j ≠ i has p_j
-at or above its threshold and no smaller p than any other class that has. Of several labels per text each is a yes or
-no of its own, and a row has the self-confidence and the margin of its worst one.
-
-Labels of the training rows and of a split that are likely wrong, and texts that stand there with two labels.
-
-Who doubts was not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.taught`): it is fitted on
-four fifths of them and asked about the last. Of a split that the run was evaluated on it is the mean of two: TF-IDF,
-fitted on the training rows, and the run itself.
+Rows are ranked by their self-confidence, p of the label, the least first. Of planted errors it found more than the
+normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of
+two they are one order. The threshold of class j is the mean of p_j over the rows labelled j, and a row labelled i is
+likely labelled wrongly where a class j ≠ i has p_j at or above its threshold and no smaller p than any other class that
+has. Of several labels per text each is a yes or no of its own, and a row has the self-confidence and the margin of its
+worst one.
 """
 
 from __future__ import annotations
@@ -22,46 +18,42 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from core.data.table import TRAIN, Dataset, targets
+from core import evaluation, runs
+from core.data.table import TRAIN, Dataset
+from core.evaluation.differences import indicate
 from core.evaluation.scores import label_names
 from core.exceptions import DataError, NotAvailable
 from core.failures.kept import SplitAnalysis, kept
 from core.failures.table import Table, keys, read_table
 from core.runs.analyses import Offer
 from core.runs.errands import Tell
-from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.text.reading import as_read, reading
-
-if TYPE_CHECKING:
-    import pandas as pd
+from core.training.scaling import UNSCALED
 
 
 @dataclass(frozen=True)
 class Suspects:
-    """n rows as their labels are doubted."""
+    """How far the labels of n rows are doubted."""
 
-    confidence: np.ndarray
-    """(n,) in [0, 1]: the probability of the label."""
-    margin: np.ndarray
-    """(n,) in [-1, 1]."""
-    likely: np.ndarray
-    """(n,) bool: whether the label is likely wrong."""
-    label: np.ndarray
-    """(n,) the class that is likelier; of several labels the one that is likely missing or too much."""
+    confidence: np.ndarray  # (n,) in [0, 1]: the probability of the label
+    margin: np.ndarray  # (n,) in [-1, 1]
+    likely: np.ndarray  # (n,) bool: whether the label is likely wrong
+    label: np.ndarray  # (n,) the likelier class; of several labels the one that is likely missing or too much
 
     @property
     def order(self) -> np.ndarray:
-        """(n,) places, the most doubtful first."""
+        """Return (n,) places, the most doubtful first."""
         return np.argsort(self.confidence, kind="stable")
 
 
 def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
-    """How far labels are to be doubted.
+    """Measure how far labels are to be doubted.
 
     Args:
         labels: (n,) class numbers, or (n, C) zeros and ones.
@@ -81,12 +73,7 @@ def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
 
 
 def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
-    """Rows of each text that stands there with two labels or more, in the order of the first of them.
-
-    Args:
-        keys: of each row, equal where the texts are (`core.text.reading.as_read`).
-        labels: of each row.
-    """
+    """Group rows of equal `keys` that have two labels or more, in the order of the first of each."""
     groups: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
         groups[key].append(row)
@@ -106,18 +93,12 @@ def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
 
 
 def _mean(values: np.ndarray) -> float:
-    """Infinite of nothing: no row is confidently of a class that none is labelled."""
+    """Return the mean; infinite of nothing: no row is confidently of a class that none is labelled."""
     return float(values.mean()) if len(values) else np.inf
 
 
 def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
-    """The labels that are doubted, of the training rows and of the split of a table; see `core.api.errors`.
-
-    Args:
-        table: of a run.
-        dataset: that the run was trained on.
-        tell: told what is done.
-    """
+    """Find the doubted labels of the training rows and of the split of a table; see `core.api.errors`."""
     task, classes = dataset.task, dataset.classes
     found: dict[str, Any] = {"rows": [], "likely": {}, "n": {}, "left_out": "", "conflicts": _conflicts(table, dataset)}
     try:
@@ -140,19 +121,16 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
 
 
 def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
-    """(n, C) of the training rows, cross-fitted, and (m, C) of the split."""
-    from core.evaluation.yardstick import fitted_yardstick, kept_yardstick  # torch
-    from core.runs.taught import FOLDS, PRESET, cross_fitted
-    from core.training.scaling import UNSCALED
-
+    """Predict (n, C) of the training rows, cross-fitted, and (m, C) of the split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
-    about = dataset.fingerprint, dataset.classes, lambda: dataset, PRESET
+    yardstick, taught = evaluation.yardstick, runs.taught
+    about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET
     tell("fitting TF-IDF", 0.0)
-    tfidf, chosen = fitted_yardstick(*about), float(kept_yardstick(*about)["C"])
+    tfidf, chosen = yardstick.fitted_yardstick(*about), float(yardstick.kept_yardstick(*about)["C"])
 
     def crossed() -> np.ndarray:
-        fold = count(1)
-        return cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(fold) / (FOLDS + 1)), chosen)
+        shares = (fold / (taught.FOLDS + 1) for fold in count(1))
+        return taught.cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
     cross = kept("cross-fitted", (dataset.fingerprint, reading(text), chosen), (rows, classes), crossed)
     return cross, replace(tfidf, scaling=UNSCALED).says(table.texts)
@@ -161,7 +139,7 @@ def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.n
 def _doubt(
     doubted: Suspects, labels: np.ndarray, chances: np.ndarray, classes: tuple[str, ...], row: int
 ) -> dict[str, Any]:
-    """The label of a row, and the likelier one; of several labels both sets, which differ in one."""
+    """Return the label of a row, and the likelier one; of several labels both sets, which differ in one."""
     margin, other = float(doubted.margin[row]), int(doubted.label[row])
     if labels.ndim == 1:
         own = int(labels[row])
@@ -176,14 +154,11 @@ def _doubt(
 
 
 def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
-    """Texts of all splits that are the same to the run and have two labels or more."""
+    """List texts of all splits that are the same to the run and have two labels or more."""
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
-        has = targets(frame, len(dataset.classes), dataset.task)
-        if dataset.task == "single":
-            has = np.eye(len(dataset.classes), dtype=bool)[has]
-        named = label_names(has, dataset.classes)
+        named = label_names(indicate(dataset.targets(split), len(dataset.classes)), dataset.classes)
         texts += own
         names += named
         each = zip(range(len(own)), keys(own), named, strict=True)
@@ -195,20 +170,12 @@ def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
     return found
 
 
-VERSION = 3
-"""Raised whenever the same run and data would give others."""
-
-
-class _Kept(TypedDict):
-    rows: list[Any]
-
-
 @dataclass(frozen=True)
 class LabelErrors(SplitAnalysis[dict[str, Any]]):
     """Labels of a split and of training that are likely wrong."""
 
     name = "labels"
-    shape = _Kept
+    VERSION = 3
     offer = Offer(
         "Look for label errors",
         "Looking for label errors",
@@ -217,23 +184,15 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
         "separate process, which takes from seconds to minutes and is kept.",
     )
 
-    @classmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return the data and the predictions of the split."""
-        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
-        return about | {"split": split, "text": record.config.text}
-
     @property
     def words(self) -> tuple[str, ...]:
         """Return the command that finds them."""
         return "errors", self.run, "--split", self.split, "--label-errors"
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Find the labels that are likely wrong (`core.failures.label_errors`)."""
-        from core.runs.seen import trained_on
-
+        """Find the labels that are likely wrong."""
         table = read_table(self.store, self.run, self.split)
-        return label_errors(table, trained_on(table.record), tell)
+        return label_errors(table, runs.seen.trained_on(table.record), tell)
 
 
 def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
@@ -246,6 +205,4 @@ def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
 
 def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
     """Return the rows for which another label is likelier than their own, the most doubtful first."""
-    import pandas as pd
-
     return pd.DataFrame(found["rows"])

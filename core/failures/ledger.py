@@ -24,18 +24,15 @@ from core.numbers import count
 
 FILE = "codes.sqlite"
 BUSY_S = 30.0
-REST_NS = 100_000_000
-"""Nanoseconds after which a further change has another time of its file for certain."""
-SCHEMA = 2
-"""1 did not say when something was taken back."""
+REST_NS = 100_000_000  # after which a further change certainly gives the file another time
+SCHEMA = 2  # 1 did not say when something was taken back
 TABLES = {
     "codes": (("data", "name"), ("place", "definition", "example")),
     "codings": (("data", "key", "author", "code"), ("run", "time")),
     "notes": (("data", "key", "author"), ("text", "run", "time")),
     "draws": (("data", "id"), ("keys", "population", "seed", "said", "run", "author", "time")),
     "examples": (("id",), ("text", "label", "note", "author", "link", "time")),
-}
-"""By table what names a row, and its other columns."""
+}  # what names a row, and its other columns
 _WHOLE = frozenset(("place", "seed"))
 _HISTORY = (
     "CREATE TABLE IF NOT EXISTS history (id INTEGER PRIMARY KEY, about TEXT NOT NULL, author TEXT NOT NULL, "
@@ -44,19 +41,18 @@ _HISTORY = (
 )
 Row = dict[str, Any]
 _VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
-"""By file: its state and that of its log, and the version that was found then."""
+"""Per file: its state and that of its log, and the version that was found then."""
 
 
 class Ledger:
     """The file, opened anew for every look and every change: any thread and process may hold one of these."""
 
     def __init__(self, folder: Path) -> None:
-        """Of a folder of runs; nothing is made before something is written."""
         self.path = folder / FILE
 
     @property
     def version(self) -> str:
-        """A text that changes with every change and undoing; empty before the first.
+        """Return a text that changes with every change and undoing; empty before the first.
 
         A page asks many times: what was found of files that have been at rest since is not looked up again.
         """
@@ -74,21 +70,16 @@ class Ledger:
         return found
 
     def rows(self, table: str, **where: Any) -> list[Row]:
-        """Rows of a table whose columns have these values, in the order of what names them; none without a file.
-
-        Raises:
-            StorageError: the file is there and cannot be read.
-        """
+        """Return rows of a table with these values, sorted by key; StorageError if the file cannot be read."""
         if not self.path.is_file():
             return []
         with self._opened() as connection:
-            return _rows(connection, table, where)
+            return Change(connection).rows(table, **where)
 
     def history(self, about: str, most: int = 50) -> list[Row]:
-        """The last changes of one matter, the newest first.
+        """Return the last changes of one matter, the newest first.
 
-        Returns:
-            `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
+        Of each `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
         """
         if not self.path.is_file():
             return []
@@ -103,25 +94,25 @@ class Ledger:
         return found
 
     def touched(self, about: str) -> dict[tuple[str, str], str]:
-        """(key, author) of each row that was ever coded or noted → when that was changed last, taking back too."""
+        """Return (key, author) of each row ever coded or noted → when that was last changed or taken back."""
         if not self.path.is_file():
             return {}
         with self._opened() as connection:
-            return _touched(connection, about)
+            return Change(connection).touched(about)
 
     @contextlib.contextmanager
     def changing(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
-        """A change of one matter by one person: all of it or, after an error, nothing.
+        """Make a change of one matter by one person: all of it or, after an error, nothing.
 
         Args:
-            about: what is changed: the name of a data set.
-            author: who changes it.
-            said: what is done, for the list of changes.
-            goes_on: it is one with the author's last change, if that was of the same row and is called the same.
+            about: What is changed: the name of a data set.
+            author: Who changes it.
+            said: What is done, for the list of changes.
+            goes_on: It is one with the author's last change, if that was of the same row and is called the same.
 
         Raises:
-            StorageError: it cannot be written.
-            InputError: this server keeps no more.
+            StorageError: It cannot be written.
+            InputError: This server keeps no more.
         """
         with self._opened(write=True) as connection:
             change = Change(connection)
@@ -134,7 +125,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def handing_over(self, about: str, one: str, other: str) -> Iterator[Change]:
-        """A change by which what one author wrote is the other's, who can take back each part of it then."""
+        """Make what one author wrote the other's, who can then take back each part of it."""
         with self._opened(write=True) as connection:
             yield Change(connection)
             connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
@@ -144,39 +135,35 @@ class Ledger:
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
     def undo(self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None) -> Row:
-        """Take back the last change of a person that is not taken back yet: its `said`, and the `rows` that it is of.
+        """Take back the last change of a person that is not taken back yet; return its `said` and `rows`.
 
-        Args:
-            about: as of `changing`.
-            author: who takes it back.
-            check: raises InputError where it may not be, by what would be there then; given what was `said`.
-
-        Raises:
-            InputError: there is none, or somebody has changed the same rows since.
+        `check` raises InputError where it may not be, by what would be there then and what was `said`; so does a change
+        by somebody else of the same rows since.
         """
         with self._opened(write=True) as connection:
             asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
             last = connection.execute(asked, (about, author)).fetchone()
             if last is None:
                 raise InputError(f"nothing to undo: {known_as(author)} has changed nothing here")
-            made = json.loads(last["changes"])
+            made, change = json.loads(last["changes"]), Change(connection)
             for table, before, after in reversed(made):
-                if _rows(connection, table, _named(table, after or before)) != ([after] if after else []):
+                if change.rows(table, **_named(table, after or before)) != ([after] if after else []):
                     raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
                 _replace(connection, table, before, after)
-            check(Change(connection), last["said"])
+            check(change, last["said"])
             connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (now(), last["id"]))
             return {"said": last["said"], "rows": [before or after for _, before, after in made]}
 
     @contextlib.contextmanager
     def _opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """A connection, to write one in a transaction of its own."""
+        """Connect; to write, in a transaction."""
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
                 connection.row_factory = sqlite3.Row
-                _check(connection, self.path)
+                if connection.execute("PRAGMA user_version").fetchone()[0] > SCHEMA:
+                    raise StorageError(f"{self.path}: a newer Sentiscope has written it; open it with that one")
                 if not write:
                     yield connection
                     return
@@ -200,21 +187,29 @@ class Change:
         self.made: list[tuple[str, Row | None, Row | None]] = []
 
     def rows(self, table: str, **where: Any) -> list[Row]:
-        """As of `Ledger`, as they are within the transaction."""
-        return _rows(self._connection, table, where)
+        """Return rows with these values, sorted by key, as they are within the transaction."""
+        names, others = TABLES[table]
+        asked = " AND ".join(f"{column} = ?" for column in where) or "1"
+        order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
+        return [dict(row) for row in self._connection.execute(order, tuple(where.values()))]
 
     def touched(self, about: str) -> dict[tuple[str, str], str]:
-        """As of `Ledger`, as it is within the transaction."""
-        return _touched(self._connection, about)
+        """Return times as `Ledger.touched` does, as they are within the transaction."""
+        found: dict[tuple[str, str], str] = {}
+        for row in map(dict, self._connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
+            when = max(row["time"], row.get("undone_at", ""))
+            for name in _sentences(json.loads(row["changes"])):
+                found[name] = max(when, found.get(name, ""))
+        return found
 
     def put(self, table: str, row: Row) -> None:
-        """Write a row, in the place of the one that has its name."""
+        """Write a row in the place of the one that has its name."""
         before = next(iter(self.rows(table, **_named(table, row))), None)
         if before != row:
             self._note(table, before, row)
 
     def drop(self, table: str, row: Row) -> None:
-        """Take a row out, if there is one of this name."""
+        """Delete a row, if there is one of this name."""
         if found := self.rows(table, **_named(table, row)):
             self._note(table, found[0], None)
 
@@ -224,7 +219,7 @@ class Change:
 
 
 def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
-    """Inode, time and size of a file and of its write-ahead log, and the later time; nothing without a file."""
+    """Return inode, time and size of a file and its write-ahead log, and the later time; nothing without a file."""
     found = []
     for each in (path, path.with_name(f"{path.name}-wal")):
         with contextlib.suppress(OSError):
@@ -234,19 +229,12 @@ def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
 
 
 def now() -> str:
-    """The time as it is kept: UTC, ISO 8601, to the second."""
+    """Return the time as it is kept: UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse the file of a newer version."""
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found > SCHEMA:
-        raise StorageError(f"{path}: a newer Sentiscope has written it; open it with that one")
-
-
 def _prepare(connection: sqlite3.Connection) -> None:
-    """The tables, if this is the first to write. The switch to a write-ahead log does not wait its turn by itself."""
+    """Create the tables at the first change. The switch to a write-ahead log does not wait its turn by itself."""
     if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
         return
     end = time.monotonic() + BUSY_S
@@ -271,7 +259,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _joined(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
-    """Whether a change of one row could be made one with the author's last change."""
+    """Join a change of one row with the author's last change; return whether that could be done."""
     asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
     last = connection.execute(asked, (about, author)).fetchone()
     before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
@@ -287,12 +275,11 @@ def _joined(connection: sqlite3.Connection, about: str, author: str, said: str, 
 
 
 def _move_last(connection: sqlite3.Connection, entry: int) -> None:
-    """Give an entry of the history the number of a new one, by which everybody knows that something has changed."""
+    """Number an entry of the history as a new one, by which everybody knows that something has changed."""
     connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 
 def _room(connection: sqlite3.Connection) -> None:
-    """Refuse what makes the file larger than this server keeps it."""
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
@@ -304,39 +291,22 @@ def _room(connection: sqlite3.Connection) -> None:
 
 
 def _sentences(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
-    """(key, author) of the codings and notes of a change."""
+    """Return (key, author) of the codings and notes of a change."""
     rows = [after or before for table, before, after in made if table in ("codings", "notes")]
     return [(row["key"], row["author"]) for row in rows]
 
 
-def _touched(connection: sqlite3.Connection, about: str) -> dict[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for row in map(dict, connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
-        when = max(row["time"], row.get("undone_at", ""))
-        for name in _sentences(json.loads(row["changes"])):
-            found[name] = max(when, found.get(name, ""))
-    return found
-
-
 def _named(table: str, row: Row) -> Row:
-    """The part of a row that names it."""
+    """Return the part of a row that names it."""
     return {column: row[column] for column in TABLES[table][0]}
 
 
-def _rows(connection: sqlite3.Connection, table: str, where: Row) -> list[Row]:
-    names, others = TABLES[table]
-    asked = " AND ".join(f"{column} = ?" for column in where) or "1"
-    order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
-    return [dict(row) for row in connection.execute(order, tuple(where.values()))]
-
-
 def _replace(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
-    """Of two rows of one name the new one in the place of the old one; None: there is or was none."""
+    """Put the new of two rows of one name in the place of the old; None: there is or was none."""
     named = _named(table, new or old or {})
     asked = " AND ".join(f"{column} = ?" for column in named)
     connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))
     if new is not None:
-        columns: Sequence[str] = (*TABLES[table][0], *TABLES[table][1])
-        marks = ", ".join("?" * len(columns))
-        values = tuple(new[column] for column in columns)
+        columns = [column for part in TABLES[table] for column in part]
+        marks, values = ", ".join("?" * len(columns)), tuple(new[column] for column in columns)
         connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)

@@ -8,49 +8,36 @@ from collections.abc import Iterable
 
 from core.exceptions import InputError
 
-LONGEST = 60
-"""Characters of the name of a code, and of an author."""
-LONGEST_TEXT = 4000
-"""Of a definition, an example and a note."""
-SEPARATOR = ";"
-"""Between the codes of a row in a file, so in no name."""
-JOINERS = "\u200c\u200d"
-"""Between letters of Persian and parts of emoji."""
-BLANK = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters and signs that are drawn as nothing."""
+LONGEST = 60  # characters of the name of a code, and of an author
+LONGEST_TEXT = 4000  # of a definition, an example and a note
+SEPARATOR = ";"  # between the codes of a row in a file, so in no name
+JOINERS = "\u200c\u200d"  # between letters of Persian and parts of emoji
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that are drawn as nothing
 _VISITOR = re.compile(r"\?[0-9a-f]{12}")
 
 
 def nameless(token: str) -> str:
-    """The author of a visitor who gives no name, so that two of them are two: under 12 digits from 0 to f."""
+    """Return the author of a visitor without a name, from 12 hex digits that keep two of them apart."""
     return f"?{token}"
 
 
 def has_name(author: str) -> bool:
-    """Whether an author is a name that a person gave."""
+    """Return whether an author is a name that a person gave."""
     return bool(author) and not _VISITOR.fullmatch(author)
 
 
 def known_as(author: str) -> str:
-    """An author for people."""
+    """Return an author for people."""
     return author if has_name(author) else "(no name)"
 
 
 def author_name(author: str) -> str:
-    """An author as kept; empty: whoever gives no name.
-
-    Raises:
-        InputError: it is too long, or holds what nobody sees.
-    """
+    """Return an author as kept, empty for no name; InputError if it is too long or holds hidden characters."""
     return _line(author, "author") if author.strip() else ""
 
 
 def code_name(name: str, what: str = "code") -> str:
-    """The name of a code, or of something else that stands in lists, as kept.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Return the name of a code, or of another `what`, as kept; InputError if it is none."""
     found = _line(name, what)
     if not found or SEPARATOR in found:
         raise InputError(f"{what} {name!r:.80}: a name of one line without {SEPARATOR!r}, which stands between codes")
@@ -69,16 +56,12 @@ def _line(text: str, what: str) -> str:
 
 
 def _is_hidden(sign: str) -> bool:
-    """Return whether a character is a control, a change of direction or a blank; joiners of letters are not."""
+    """Return whether a character is a control, a change of direction or a blank; joiners are not."""
     return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
 
 
 def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A definition, example or note as kept.
-
-    Raises:
-        InputError: it is too long.
-    """
+    """Return a definition, example or note as kept; InputError if it is too long."""
     found = _sound(text).strip()
     if len(found) > longest:
         raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
@@ -86,11 +69,11 @@ def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def _sound(text: str) -> str:
-    """Without halves of characters and NUL, which no file can hold."""
+    """Drop halves of characters and NUL, which no file can hold."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def found_name(name: str, names: Iterable[str]) -> str:
-    """A code as the book has it: upper and lower case are one; empty: it has none of this name."""
+    """Return a code as the book has it, letter case aside; empty: it has none of this name."""
     same = [each for each in names if each.casefold() == name.casefold()]
     return name if name in same else next(iter(same), "")

@@ -1,10 +1,8 @@
-"""Sentences near others, in words by TF-IDF or in a space of the model: of training, and of the split.
+"""Nearest sentences: in words by TF-IDF or in a space of the model, of training and of the split.
 
-The training sentences that are nearest to a whole selection: what its sentences have in common in the model's space.
-
-Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads. A training
-sentence counts once for every selected one that has it among its ten; the mean of a selection would lie where no
-sentence of it does, so nothing is averaged before the neighbours are found.
+`common` finds the training sentences near a whole selection: each selected sentence has its ten nearest by cosine of
+what the model's head reads, and a training sentence counts once for every one that has it among its ten. The mean of a
+selection would lie where no sentence of it does, so nothing is averaged before the neighbours are found.
 """
 
 from __future__ import annotations
@@ -19,9 +17,8 @@ import pandas as pd
 
 from core.evaluation.neighbourhood import NEIGHBOURS, counted, nearest
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.failures.report import records
 from core.failures.table import Table
-from core.failures.training import Training
+from core.failures.training import TrainingRows
 from core.runs.projections import Space
 from core.text.words import marks
 
@@ -38,36 +35,25 @@ class Neighbour(NamedTuple):
 
     text: str
     label: str
-    by: str
-    """`WORDS` or `MODEL`."""
-    likeness: float
-    """Cosine: of TF-IDF of words and pairs, or of the vectors that the model's head reads."""
+    by: str  # `WORDS` or `MODEL`
+    likeness: float  # cosine: of TF-IDF of words and pairs, or of the vectors that the model's head reads
 
 
 class Nearest:
-    """The training texts of a run beside the rows of a table."""
+    """The training texts nearest to the rows of a table."""
 
-    def __init__(self, table: Table, training: Training) -> None:
+    def __init__(self, table: Table, training: TrainingRows) -> None:
         self._table, self._training = table, training
+        self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
     def prepare(self, width: int) -> None:
-        """Read the training texts, which takes long at first; vectors of this width, 0 for a model without.
-
-        Raises:
-            NotAvailable: they are not here.
-        """
+        """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without them."""
         _ = self._known, self._vectors(width), self._training.same([])
 
     def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
-        """Of each row the `each` nearest in words, then as many in embedding space.
+        """Return for each of k rows the `each` nearest in words, then as many by `vectors`, (k, d) or None.
 
-        Args:
-            places: k rows of the table.
-            each: how many.
-            vectors: (k, d) what the model's head reads of these rows; None: it has no space.
-
-        Raises:
-            NotAvailable: the training texts are not here.
+        Raises NotAvailable without training texts.
         """
         found: list[list[Neighbour]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._by_words(places)), (MODEL, self._by_model(vectors))):
@@ -81,7 +67,7 @@ class Nearest:
         return [Neighbour(training.texts[row], training.named[row], kind, value) for row, value in rows]
 
     def _by_words(self, places: Sequence[int]) -> np.ndarray | None:
-        """(k, m) cosines; None where no word is known."""
+        """Return (k, m) cosines; None where no word is known."""
         if self._known is None:
             return None
         vectorizer, known = self._known
@@ -94,7 +80,7 @@ class Nearest:
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
-        """TF-IDF and the training rows; None where no word is left."""
+        """Return TF-IDF and the training rows; None where no word is left."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         training = self._training
@@ -105,18 +91,13 @@ class Nearest:
             return None
 
     def _vectors(self, width: int) -> np.ndarray | None:
-        """(m, width) of the training rows, each of length 1; None where the model cannot be read."""
+        """Return (m, width) of the training rows, of length 1; None where the model cannot be read."""
         if width and width not in self._spaces:
             try:
                 self._spaces[width] = _of_length_one(self._training.vectors(width))
             except (RunDamaged, OSError):
                 return None
         return self._spaces.get(width)
-
-    @cached_property
-    def _spaces(self) -> dict[int, np.ndarray]:
-        """By width; a model has one."""
-        return {}
 
 
 def _of_length_one(vectors: np.ndarray) -> np.ndarray:
@@ -126,17 +107,12 @@ def _of_length_one(vectors: np.ndarray) -> np.ndarray:
 
 
 MOST = 200
-LOOKED_AT = 500
-"""Of several rows so many are asked for their neighbours, a sample of more."""
+LOOKED_AT = 500  # of several rows so many are asked for their neighbours, a sample of more
 SHOWN = ["key", "row", "text", "truth", "said", "wrong"]
 
 
 def place_of(table: Table, key: str) -> int:
-    """The row of a key.
-
-    Raises:
-        InputError: no row has it.
-    """
+    """Return the row of a key; InputError if no row has it."""
     found = np.flatnonzero((table.frame["key"] == key).to_numpy())
     if not len(found):
         raise InputError(
@@ -148,17 +124,14 @@ def place_of(table: Table, key: str) -> int:
 def neighbours(
     table: Table, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
 ) -> pd.DataFrame:
-    """The nearest rows by Euclidean distance, the nearest first: `SHOWN` and `distance`.
+    """Return the nearest rows by Euclidean distance, the nearest first: `SHOWN` and `distance`.
 
     Args:
-        table: of the split.
-        space: its rows, or some of them.
+        table: Of the split.
+        space: Its rows, or some of them.
         asked: (d,).
-        own: the row of the split that it is, which is no neighbour of itself; None: it is none of them.
-        most: rows.
-
-    Raises:
-        InputError: so many cannot be asked for.
+        own: The row of the split that it is, which is no neighbour of itself; None: it is none of them.
+        most: Rows; InputError beyond `MOST`.
     """
     if not 1 <= most <= MOST:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
@@ -168,16 +141,11 @@ def neighbours(
 
 
 def around(table: Table, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """The rows outside of some that are nearest to most of these: `SHOWN`, `near` and `distance`.
+    """Return the rows outside of (k,) places that are nearest to most of these: `SHOWN`, `near` and `distance`.
 
-    Each has its ten nearest of the rows outside. One of them counts once for every row that has it among its ten
-    (`near`); `distance` is the mean to these, Euclidean. Near to most first, then the nearest.
-
-    Args:
-        table: of the split.
-        space: its rows, or some of them.
-        places: (k,) rows of the table; of more than `LOOKED_AT` a sample is looked at.
-        most: rows.
+    Each place, or a sample of `LOOKED_AT`, has its ten nearest of the rows outside. One of them counts once for every
+    row that has it among its ten (`near`); `distance` is the mean to these, Euclidean. Near to most first, then the
+    nearest.
     """
     inside = np.isin(space.rows, places)
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
@@ -190,67 +158,40 @@ def around(table: Table, space: Space, places: np.ndarray, most: int = NEIGHBOUR
     return table.frame[SHOWN].iloc[space.rows[outside[first]]].assign(near=votes[first], distance=mean[first])
 
 
-def neighbours_report(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Them as plain data."""
-    return records(found)
-
-
-MOST_COMMON = 200
-"""Training sentences that can be asked for."""
-MOST_SELECTED = 2000
-"""Selected sentences, a sample of more."""
+MOST_COMMON = 200  # training sentences that can be asked for
+MOST_SELECTED = 2000  # selected sentences, a sample of more
 
 
 @dataclass(frozen=True)
 class Common:
-    """What the training sentences near a selection are."""
+    """Training sentences near a selection."""
 
     found: pd.DataFrame
     """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
-    `share` of these, `likeness` (mean cosine to them): the nearest to most first, then the likest."""
-    n: int
-    """Selected sentences,"""
-    looked_at: int
-    """how many of them were looked at,"""
-    among: int
-    """and training sentences that were compared."""
-    each: int
-    """So many are the nearest of one sentence."""
-    true: float
-    """Of these neighbours the share with the true label of their sentence; 0 without any,"""
-    said: float
-    """and with what the run says of it."""
+    `share` of these, `likeness` (mean cosine to them): the nearest to most first, then the likest.
+    """
+    n: int  # selected sentences
+    looked_at: int  # how many of them were looked at
+    among: int  # training sentences that were compared
+    each: int  # so many are the nearest of one sentence
+    true: float  # share of these neighbours with the true label of their sentence; 0 without any
+    said: float  # and with its predicted label
 
     def report(self) -> dict[str, Any]:
-        """As plain data."""
-        about = {
-            "n": self.n,
-            "looked_at": self.looked_at,
-            "among": self.among,
-            "each": self.each,
-            "true_share": self.true,
-            "said_share": self.said,
-        }
-        return {**about, "neighbours": self.found.to_dict("records")}
+        """Return everything as plain data."""
+        about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
+        shares = {"true_share": self.true, "said_share": self.said}
+        return {**about, **shares, "neighbours": self.found.to_dict("records")}
 
 
-def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Training, most: int = NEIGHBOURS) -> Common:
-    """The training sentences near some rows.
+def common(
+    table: Table, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
+) -> Common:
+    """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
 
-    Args:
-        table: of a run.
-        places: (k,) rows of it.
-        vectors: (k, d) what the head reads of these.
-        training: of the run; of many rows a sample is compared (`core.failures.training.MOST`).
-        most: sentences.
-
-    Raises:
-        InputError: so many cannot be asked for.
-        NotAvailable: the training texts are not here, or the run has no weights.
-        RunDamaged: the model cannot be read.
+    Raises InputError for too large a `most`, NotAvailable without training texts or weights, RunDamaged if the model
+    cannot be read.
     """
-    import pandas as pd
-
     if not 1 <= most <= MOST_COMMON:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")
     n = len(places)
@@ -283,5 +224,4 @@ def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Trai
 
 
 def _share(labels: np.ndarray, of: np.ndarray) -> float:
-    """How many of the neighbours of each row have its label."""
     return float((labels == of[:, None]).mean()) if labels.size else 0.0

@@ -22,46 +22,29 @@ from core.exceptions import InputError
 from core.text.words import is_bare_mark, split_words
 
 PRIOR = 1000.0
-LEAST = 3
-"""Texts of the selection that have a listed phrase."""
-LONGEST = 3
-"""Words of a phrase."""
+LEAST = 3  # texts of the selection that have a listed phrase
+LONGEST = 3  # words of a phrase
 LEAST_Z = 4.0
 """Smallest z of a listed phrase. There are many phrases: in random selections of 153 of 3 202 sentences the largest z
 of all lies below 3.9 in 95 of 100."""
-WITHIN_95 = 1.96
-"""Standard errors to either side of a 95 % interval."""
-MOST = 30
-"""Phrases listed."""
+WITHIN_95 = 1.96  # standard errors to either side of a 95 % interval
+MOST = 30  # phrases listed
 
 
 class Overused(NamedTuple):
-    """A phrase."""
+    """A phrase that a selection has more often than the other texts."""
 
     words: str
-    selected: int
-    """Texts of the selection that have it."""
-    rest: int
-    """Other texts that have it."""
-    log_odds: float
-    """δ."""
+    selected: int  # texts of the selection that have it
+    rest: int  # other texts that have it
+    log_odds: float  # δ
     z: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        """δ ± 1.96 of its standard errors, δ / z: 95 %."""
+        """Return the 95 % interval, δ ± 1.96 of its standard errors, δ / z."""
         half = WITHIN_95 * self.log_odds / self.z
         return self.log_odds - half, self.log_odds + half
-
-
-def overused(texts: Sequence[str], chosen: np.ndarray) -> list[Overused]:
-    """The phrases of a selection, as `Phrases.overused` gives them.
-
-    Args:
-        texts: all.
-        chosen: (n,) bool.
-    """
-    return Phrases(texts).overused(chosen)
 
 
 class Phrases:
@@ -73,7 +56,7 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """By length the different phrases, and each pair of a phrase and a text that has it."""
+        """Return by length the different phrases, and each pair of a phrase and a text that has it."""
         found = []
         for length in range(1, LONGEST + 1):
             at, phrases, which = _of_length(self._ids, len(self._words), length)
@@ -84,32 +67,23 @@ class Phrases:
     def overused(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Overused]:
-        """Return the phrases of a selection by z, largest first; empty if nothing or everything is selected.
+        """Return the phrases of a selection, (n,) bool, by z, largest first; none if nothing or all is selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
         inside, and occurs as often in the selection is left out: it is the same finding.
-
-        Args:
-            chosen: (n,) bool.
-            longest: words of a phrase, at most `LONGEST`.
-            most: phrases listed.
-            least_z: smallest z of a listed phrase.
         """
         if chosen.all() or not chosen.any():
             return []
         found = [each for length in range(1, longest + 1) for each in self._find_phrases(length, chosen, most, least_z)]
         listed: list[Overused] = []
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
-            if len(listed) < most and not any(_same(each, other) for other in listed):
+            alike = (other for other in listed if other.selected == each.selected)
+            if len(listed) < most and not any(is_within(each.words, other.words) for other in alike):
                 listed.append(each)
         return listed
 
     def rows(self, words: Sequence[str]) -> np.ndarray:
-        """(n,) bool: the texts that have these words one after the other, no mark between.
-
-        Args:
-            words: as `words_of` gives them.
-        """
+        """Return (n,) bool: the texts that have these words (`words_of`) in a row, no mark between."""
         found = np.zeros(self._texts, bool)
         numbers = [self._numbers.get(word, -1) for word in words]
         if numbers and min(numbers) >= 0:
@@ -119,20 +93,19 @@ class Phrases:
         return found
 
     def texts_with(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
-        """How many texts of a selection, and how many others, have each phrase of a length, (k,) each.
-
-        Args:
-            chosen: (n,) bool.
-            length: words of a phrase, from 1.
-        """
+        """Count the texts of a selection, and the others, that have each phrase of a length, (k,) each."""
         phrases, row, phrase = self._lengths[length - 1]
         every = np.bincount(phrase, minlength=len(phrases))
         inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
         return inside, every - inside
 
     def spelt(self, number: int, length: int) -> str:
-        """The phrase of a length at a place of `texts_with`."""
-        return _spelt(int(self._lengths[length - 1][0][number]), self._words, length)
+        """Return the phrase of a length at a place of `texts_with`."""
+        code, words = int(self._lengths[length - 1][0][number]), list[str]()
+        for _ in range(length):
+            code, place = divmod(code, len(self._words))
+            words.append(self._words[place])
+        return " ".join(reversed(words))
 
     def _find_phrases(self, length: int, chosen: np.ndarray, most: int, least_z: float) -> list[Overused]:
         y, y_rest = self.texts_with(chosen, length)
@@ -142,17 +115,12 @@ class Phrases:
         delta, z = log_odds(y, n, y_rest, n_rest)
         found = np.flatnonzero((y >= LEAST) & (z >= least_z))
         found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
-        return [
-            Overused(
-                self.spelt(int(one), length),
-                *(int(y[one]), int(y_rest[one]), float(delta[one]), float(z[one])),
-            )
-            for one in found
-        ]
+        numbers = zip(*(column[found].tolist() for column in (y, y_rest, delta, z)), strict=True)
+        return [Overused(self.spelt(int(one), length), *row) for one, row in zip(found, numbers, strict=True)]
 
 
 def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
-    """δ and z, of counts or of arrays of them; the prior is that of all texts."""
+    """Compute δ and z of counts or arrays of them, with the prior of all texts."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     first = np.log((y + prior) / (n + PRIOR - y - prior))
     delta = first - np.log((y_rest + prior) / (n_rest + PRIOR - y_rest - prior))
@@ -160,11 +128,7 @@ def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
 
 
 def words_of(phrase: str) -> list[str]:
-    """The words of what a person typed, as texts are read here: lower case, each a token.
-
-    Raises:
-        InputError: there is none, or a mark stands among them; the message goes on from a name.
-    """
+    """Split what a person typed into lower-case words; InputError without any, or with a mark among them."""
     words = split_words(phrase.lower())
     if not words or any(map(is_bare_mark, words)):
         raise InputError("takes words, as in not good, without marks")
@@ -172,7 +136,7 @@ def words_of(phrase: str) -> list[str]:
 
 
 def _numbered(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
-    """The different words by number; all words of all texts as numbers, -1 at marks and ends; and the text of each."""
+    """Number all words of all texts, -1 at marks and ends; return them with the text of each."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -191,7 +155,7 @@ def _numbered(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarr
 
 
 def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where phrases of this length begin, the different ones as numbers, and which of them each is."""
+    """Return where phrases of this length begin, the different ones as numbers, and which of them each is."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
     at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
     # One number for each phrase: 2 million different words would still fit.
@@ -202,14 +166,6 @@ def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np
     return at, phrases, which
 
 
-def _spelt(code: int, words: Sequence[str], length: int) -> str:
-    parts = []
-    for _ in range(length):
-        code, number = divmod(code, len(words))
-        parts.append(words[number])
-    return " ".join(reversed(parts))
-
-
-def _same(one: Overused, other: Overused) -> bool:
-    within = f" {one.words} " in f" {other.words} " or f" {other.words} " in f" {one.words} "
-    return within and one.selected == other.selected
+def is_within(one: str, other: str) -> bool:
+    """Return whether a phrase is part of another, or the other of it."""
+    return f" {one} " in f" {other} " or f" {other} " in f" {one} "

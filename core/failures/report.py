@@ -11,7 +11,6 @@ import pandas as pd
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
 from core.failures.facets import Facet, Facets, marking
-from core.failures.phrases import overused
 from core.failures.risk import TAGGED, gathered, slices_found
 from core.failures.rules import Clause
 from core.failures.table import Table
@@ -20,7 +19,7 @@ from core.numbers import count
 
 
 def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Tagged | None) -> dict[str, Any]:
-    """The table, a selection of it, and its rows; with the tags what they come to; see `core.api.errors`."""
+    """Return the table, a selection and its rows as plain data, with statistics of tags; see `core.api.errors`."""
     wrong = table.wrong
     found = {
         "run": table.record.run,
@@ -46,19 +45,19 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
         "absent": tags.absent,
         "slices": slices_found(facets, table.wrong),
         "marks": marking(table, tags.there, chosen, made_by(clauses)),
-        "words": [each._asdict() for each in overused(table.texts, chosen)],
+        "words": [each._asdict() for each in table.phrases.overused(chosen)],
         "rows": tagged,
     }
 
 
 def made_by(clauses: Sequence[Clause]) -> set[str]:
-    """Columns and tags by which a selection was made, so that they say nothing of it."""
+    """Return columns and tags by which a selection was made, so that they say nothing of it."""
     named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
     return named | (BY_DEFINITION if "wrong" in named else set())
 
 
 def _gathered(table: Table, facets: Sequence[Facet], tags: Tagged, chosen: np.ndarray) -> dict[str, Any]:
-    """What each tag and each value comes to among all rows, and how many of the selection have it."""
+    """Return error rates of each tag and each value, and how many of the selection have it."""
     of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
     found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
     for row in gathered(facets, tags.there, table.wrong):
@@ -72,14 +71,14 @@ def _gathered(table: Table, facets: Sequence[Facet], tags: Tagged, chosen: np.nd
 
 
 def tags_of_rows(tags: Tagged, chosen: np.ndarray) -> list[list[str]]:
-    """The tags of each selected row."""
+    """Return the tags of each selected row."""
     names = list(tags.there)
     has = np.array([tags.there[name][chosen] for name in names], bool).reshape(len(names), -1).T
     return [[names[place] for place in np.flatnonzero(row)] for row in has]
 
 
 def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
-    """The selection as a sentence."""
+    """Return the selection as a sentence."""
     number, of, asked = int(chosen.sum()), plural(len(table), "sentence"), ", ".join(map(str, clauses)) or "all"
     if not number and not table.wrong.any() and clauses == (Clause("wrong"),):
         return f"All {of} are right."
@@ -89,13 +88,13 @@ def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows for JSON: what is missing as None, whatever a column holds besides numbers as text."""
+    """Return rows for JSON: missing values as None, other than numbers as text."""
     plain = {str(name): _plain(column) for name, column in frame.items()}
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def rate(wrong: np.ndarray) -> dict[str, Any]:
-    """`n` rows, of which `wrong`; `rate` and its 95 % `interval` (Wilson)."""
+    """Count `n` rows and `wrong` ones, with `rate` and its 95 % `interval` (Wilson)."""
     n, errors = len(wrong), int(wrong.sum())
     return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(wilson(errors, n))}
 

@@ -1,17 +1,13 @@
-"""Where errors gather: how much likelier an error is with a tag, with a value of a column, and in slices of two.
-
-How much likelier an error is where a tag is than where it is not.
+"""Error rates: how much likelier an error is with a tag, with a value of a column, and in slices of two.
 
 Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. Its test is the score test of R = 1
 (Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
 Biometrics 1984), so that the interval leaves out 1 exactly where p is below its level, also where a or c is 0.
 
-Slices that are found: one or two properties whose rows go wrong more often than chance, most excess errors first.
-
-Every option of the table (tags, classes, values of own columns) and every pair of two of them is tried that at least
-`risk.LEAST` rows have. Each is tested against all other rows by the score test of `core.failures.risk`; p is after Holm
-over all that were tried, so that what is listed survives the search itself. A pair stands only where it is worth more
-than either of its parts: its rate of errors is higher than each part's outside the pair, by the same test after Holm.
+Slices: one or two properties whose rows go wrong more often than chance, most excess errors first. Every option of the
+table (tags, classes, values of own columns) and every pair of two is tried that at least `LEAST` rows have, each
+against all other rows; p is after Holm over all that were tried, so that what is listed survives the search itself. A
+pair stands only where its rate of errors is higher than each part's outside the pair, by the same test after Holm.
 """
 
 from __future__ import annotations
@@ -27,21 +23,20 @@ import numpy as np
 from core.evaluation.comparison import holm
 from core.evaluation.intervals import wilson
 from core.evaluation.significance import ALPHA
-from core.failures.facets import OUTCOME, TAG, Facet, Option
+from core.failures.facets import OUTCOME, TAG, Facet, Filter
 from core.failures.rules import Clause
 from core.failures.selection import Selection, in_words
 from core.failures.table import SEVERAL
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS
 
-LEAST = 30
-"""Rows with a tag, and without it: below, there are counts and no ratio."""
+LEAST = 30  # rows with a tag, and without it: below, there are counts and no ratio
 _NORMAL = statistics.NormalDist()
 _FAR = 1e9
 
 
 @dataclass(frozen=True)
 class Risk:
-    """Rows with a tag and without it, and the errors among both."""
+    """Rows with and without a tag, and the errors among both."""
 
     n: int
     wrong: int
@@ -50,37 +45,37 @@ class Risk:
 
     @property
     def enough(self) -> bool:
-        """Whether a ratio is worth anything: enough rows on both sides, some of them wrong and some right."""
+        """Return whether a ratio makes sense: enough rows on both sides, some of them wrong and some right."""
         errors, rows = self.wrong + self.rest_wrong, self.n + self.rest_n
         return min(self.n, self.rest_n) >= LEAST and 0 < errors < rows
 
     @property
     def rate(self) -> float:
-        """Of errors with the tag; 0 without rows."""
+        """Return the error rate with the tag; 0 without rows."""
         return self.wrong / self.n if self.n else 0.0
 
     @property
     def rest_rate(self) -> float:
-        """Of errors without it."""
+        """Return the error rate without the tag."""
         return self.rest_wrong / self.rest_n if self.rest_n else 0.0
 
     @property
     def ratio(self) -> float:
-        """Of the two; infinite where the rest has no errors."""
+        """Return the ratio of both rates; infinite where the rest has no errors."""
         return self.rate / self.rest_rate if self.rest_rate else math.inf
 
     @property
     def excess(self) -> float:
-        """Errors beyond those that the tagged rows would have at the rate of the rest; 0 without a rest."""
+        """Return errors beyond those at the rate of the rest; 0 without a rest."""
         return self.wrong - self.n * self.rest_rate if self.rest_n else 0.0
 
     @property
     def p(self) -> float:
-        """Two-sided, of R = 1."""
+        """Return the two-sided p of R = 1."""
         return math.erfc(abs(self._score(1.0)) / math.sqrt(2))
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the ratio, at level 1 − alpha; from 0 where there is no error with the tag, to infinity without others."""
+        """Return the interval of the ratio at level 1 − alpha, from 0 without errors, to infinity without others."""
         from scipy.optimize import brentq
 
         z = -_NORMAL.inv_cdf(alpha / 2)
@@ -94,7 +89,7 @@ class Risk:
         return low, high
 
     def _score(self, ratio: float) -> float:
-        """How many standard errors the tagged rows lie above `ratio` times the rest, where that is what is true."""
+        """Return by how many standard errors the tagged rows exceed `ratio` times the rest, if that is true."""
         m, k = self.n, self.rest_n
         # The likeliest rate of the rest, given that ratio: the smaller root of A q² − B q + C = 0.
         a, c = (m + k) * ratio, self.wrong + self.rest_wrong
@@ -106,18 +101,12 @@ class Risk:
 
 
 def risk(has: np.ndarray, wrong: np.ndarray) -> Risk:
-    """Of rows (n,) bool with a tag, and those that are wrong."""
+    """Count (n,) bool rows with a tag, and the wrong ones."""
     return Risk(int(has.sum()), int((has & wrong).sum()), int((~has).sum()), int((~has & wrong).sum()))
 
 
 def risk_table(tags: Mapping[str, np.ndarray], wrong: np.ndarray, untested: frozenset[str] = frozenset()) -> list[Any]:
-    """A row for each tag, by excess errors, the most first: see `core.api.errors`.
-
-    Args:
-        tags: by name, (n,) bool.
-        wrong: (n,) bool.
-        untested: tags that are wrong by definition, which are counted and no more.
-    """
+    """Return a row per tag, most excess errors first; `untested` are wrong by definition and only counted."""
     found = {name: risk(has, wrong) for name, has in tags.items()}
     tested = [name for name, each in found.items() if each.enough and name not in untested]
     steps = dict(zip(tested, holm([found[name].p for name in tested]), strict=True))
@@ -139,40 +128,34 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-MOST_SLICES = 12
-"""Slices listed."""
-CLASSES = {"truth", "said"}
-"""Together they say whether a row is wrong."""
+MOST_SLICES = 12  # slices listed
+CLASSES = {"truth", "said"}  # together they say whether a row is wrong
 ALIKE = 0.8
-"""Jaccard of the rows of two slices from which on they are one finding: the one with more excess errors stands."""
+"""Jaccard of two slices from which on they are one finding: the one with more excess errors stands."""
 
 
 @dataclass(frozen=True)
 class FoundSlice:
-    """One of them."""
+    """A slice with an elevated error rate."""
 
     clauses: tuple[Clause, ...]
     risk: Risk
-    interval: tuple[float, float]
-    """Of the risk ratio, at the level of its Holm step."""
+    interval: tuple[float, float]  # of the risk ratio, at the level of its Holm step
     p_holm: float
 
 
 @dataclass(frozen=True)
 class FoundSlices:
-    """What was found, and among how many."""
+    """Slices that were found, and how many were tried."""
 
     slices: tuple[FoundSlice, ...]
     tried: int
 
 
 def found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
-    """The slices of a table.
+    """Find slices of a table; `wrong` is (n,) bool.
 
-    Args:
-        facets: its words; what says itself that a row is wrong, or follows from it, is left out, and so is what other
-            models say of it.
-        wrong: (n,) bool.
+    Left out: facets that say whether a row is wrong or follow from it, and what other models say of it.
     """
     known = BY_DEFINITION | CONSEQUENCES
     causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
@@ -198,12 +181,12 @@ def found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
     return FoundSlices(tuple(each for _, each in listed), len(tested))
 
 
-def _tried(options: Sequence[tuple[str, Option]], wrong: np.ndarray) -> list[tuple[tuple[Option, ...], Risk]]:
-    """Every option, and every pair of different words that enough rows have; counted by one product of matrices."""
+def _tried(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tuple[tuple[Filter, ...], Risk]]:
+    """Count every option, and every pair of different words that enough rows have, by one product of matrices."""
     has = np.stack([option.has for _, option in options]).astype(np.float32)
     rows, errors = has @ has.T, (has * wrong) @ has.T
     n, bad = len(wrong), int(wrong.sum())
-    found: list[tuple[tuple[Option, ...], Risk]] = []
+    found: list[tuple[tuple[Filter, ...], Risk]] = []
     for first, (name, option) in enumerate(options):
         for second, (other, another) in enumerate(options[first:], first):
             number, mistakes = int(rows[first, second]), int(errors[first, second])
@@ -217,8 +200,8 @@ def _tried(options: Sequence[tuple[str, Option]], wrong: np.ndarray) -> list[tup
     return found
 
 
-def _worth(each: tuple[Option, ...], wrong: np.ndarray, tried: int) -> bool:
-    """Whether a pair goes wrong more often than the rest of each of its parts."""
+def _worth(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
+    """Return whether a pair goes wrong more often than the rest of each of its parts."""
     if len(each) == 1:
         return True
     has = each[0].has & each[1].has
@@ -237,15 +220,15 @@ TAGGED = f"{TAG}="
 
 
 def gathered(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Every tag and every value of an own column, one family for the correction: see `core.api.errors`.
+    """Return error rates of every tag and every value of an own column, corrected together: see `core.api.errors`.
 
     Args:
-        facets: the words of the table; what says itself that a row is wrong, and classes, are left out.
-        tags: by name, (n,) bool; also those that no row has.
+        facets: The words of the table; what says itself that a row is wrong, and classes, are left out.
+        tags: By name, (n,) bool; also those that no row has.
         wrong: (n,) bool.
 
     Returns:
-        rows of `core.failures.risk.risk_table`, whose `tag` is the rule that selects its rows.
+        Rows of `risk_table`, whose `tag` is the rule that selects its rows.
     """
     own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "truth", "said", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}
@@ -254,7 +237,7 @@ def gathered(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.
 
 
 def slices_found(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """The slices of `core.failures.risk` as plain data: `select` and `said` are the selection and its words."""
+    """Return found slices as plain data: `select` and `said` are the selection and its words."""
     rows = []
     for each in found_slices(facets, wrong).slices:
         row = {"select": rules_of(each), "said": in_words(each.clauses), "n": each.risk.n, "wrong": each.risk.wrong}
@@ -265,5 +248,5 @@ def slices_found(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, A
 
 
 def rules_of(one: FoundSlice) -> str:
-    """Its rules, as a link has them."""
+    """Return the rules of a slice, as a link has them."""
     return str(Selection(tuple(map(str, one.clauses))))

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,9 +29,13 @@ import pandas as pd
 from core.data.findings import shown
 from core.evaluation.scores import NOTHING
 from core.exceptions import InputError
-from core.failures.dates import Span, between, compared, span
+from core.failures.dates import DateSpan, between, compared, span
 from core.failures.phrases import words_of
 from core.failures.table import SEVERAL, Table
+
+if TYPE_CHECKING:
+    from core.failures.coded import Coded
+    from core.failures.tags import Tagged
 
 CODE, CODED, NOTED = "code", ("coded", "uncoded"), ("noted", "unnoted")
 WORD = "word"
@@ -44,41 +48,15 @@ IDS = "ids"
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
 Keys = Callable[[str], Collection[str]]
-"""The keys of rows that were chosen one by one, by their digest; InputError where they are not kept."""
-
-
-class Tags(Protocol):
-    """What is asked of tags here."""
-
-    def rows(self, name: str) -> np.ndarray:
-        """(n,) bool: the rows that have a tag.
-
-        Raises:
-            InputError: there is no such tag, or not of this run; the message says why.
-        """
-
-
-class Codes(Protocol):
-    """What is asked of codes here."""
-
-    def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """(n,) bool: the rows of these keys that have a code; without one, that have any.
-
-        Raises:
-            InputError: there is no such code; the message says which there are.
-        """
-
-    def noted(self, keys: Sequence[str]) -> np.ndarray:
-        """(n,) bool: the rows of these keys that have a note."""
+"""Returns the keys of chosen rows by their digest; InputError where they are not kept."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One of them."""
+    """One rule."""
 
     name: str
-    sign: str = ""
-    """Empty: the name is one of `WORDS`."""
+    sign: str = ""  # empty: the name is one of `WORDS`
     value: str = ""
 
     def __str__(self) -> str:
@@ -86,22 +64,17 @@ class Clause:
 
 
 def of_codes(rule: str) -> bool:
-    """Whether a rule speaks of codes."""
+    """Return whether a rule is about codes."""
     return rule in CODED or rule.startswith((f"{CODE}=", f"{CODE}!="))
 
 
 def of_readers(rule: str) -> bool:
-    """Whether a rule speaks of what readers said: codes and notes, which are not everybody's to see."""
+    """Return whether a rule is about codes and notes, which are not everybody's to see."""
     return of_codes(rule) or rule in NOTED
 
 
 def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
-    """Clauses as a person types them.
-
-    Raises:
-        InputError: one is not understood, or names a column, class or number that there is not; the message says what
-            there is.
-    """
+    """Parse clauses as a person types them; InputError, which says what there is, if one is not understood."""
     # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
     whole = (text.encode("utf-8", "replace").decode() for text in texts)
     return tuple(_read(text.strip(), table) for text in whole)
@@ -110,21 +83,14 @@ def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
 def rows(
     clauses: Sequence[Clause],
     table: Table,
-    tags: Tags | None = None,
+    tags: Tagged | None = None,
     keys: Keys | None = None,
-    codes: Codes | None = None,
+    codes: Coded | None = None,
 ) -> np.ndarray:
-    """(n,) bool: where all clauses hold; everywhere without any.
+    """Return (n,) bool: where all clauses hold; everywhere without any.
 
-    Args:
-        clauses: as `read` gives them.
-        table: what is selected from.
-        tags: needed where a clause is of a tag,
-        keys: and where one is of rows that were chosen one by one,
-        codes: and where one is of codes.
-
-    Raises:
-        InputError: a tag or code that there is not, or rows that are not kept.
+    `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
+    tag or code that there is not, or rows that are not kept.
     """
     found = np.ones(len(table), bool)
     for clause in clauses:
@@ -133,7 +99,7 @@ def rows(
 
 
 def begins(text: str, table: Table) -> bool:
-    """Whether a text begins as a rule does, with a name and a sign."""
+    """Return whether a text begins as a rule does, with a name and a sign."""
     return _named(text.strip(), table) is not None
 
 
@@ -178,11 +144,7 @@ def _classes_of(table: Table) -> tuple[str, ...]:
 
 
 def _check(clause: Clause, table: Table) -> None:
-    """Refuse what no row could answer.
-
-    Raises:
-        InputError: says what can be asked.
-    """
+    """Refuse with an InputError what no row could answer."""
     name, sign, value = clause.name, clause.sign, clause.value
     if sign not in (allowed := _signs(name, table)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
@@ -213,7 +175,6 @@ def _signs(name: str, table: Table) -> tuple[str, ...]:
 
 
 def _check_order(clause: Clause, table: Table) -> None:
-    """Of numbers and dates: what is compared with must be one."""
     name = clause.name
     if name in table.own and _times(clause, table) is not None:
         _spans(clause)
@@ -223,7 +184,7 @@ def _check_order(clause: Clause, table: Table) -> None:
         _range(clause)
 
 
-def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, codes: Codes | None) -> np.ndarray:
+def _rows(clause: Clause, table: Table, tags: Tagged | None, keys: Keys | None, codes: Coded | None) -> np.ndarray:
     name, value = clause.name, clause.value
     if name in (*CODED, *NOTED, CODE):
         return _coded(clause, table, codes)
@@ -248,7 +209,7 @@ def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, co
 
 
 def _in_column(clause: Clause, table: Table) -> np.ndarray:
-    """(n,) bool: where a column is as the clause says, of != and !~ what they leave out."""
+    """Return (n,) bool: where a column is as the clause says, of != and !~ what they leave out."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _times(clause, table)) is not None and _is_time(clause):
         return _when(clause, times)
@@ -259,7 +220,7 @@ def _in_column(clause: Clause, table: Table) -> np.ndarray:
     return (table.written(name) == value).to_numpy(bool)
 
 
-def _coded(clause: Clause, table: Table, codes: Codes | None) -> np.ndarray:
+def _coded(clause: Clause, table: Table, codes: Coded | None) -> np.ndarray:
     if codes is None:
         raise ValueError("a clause of codes needs the codes")
     keys = table.frame["key"].tolist()
@@ -285,7 +246,7 @@ def _between(clause: Clause, values: pd.Series) -> np.ndarray:
 
 
 def _times(clause: Clause, table: Table) -> pd.Series | None:
-    """An own column as times, where the clause may be of one and the column is."""
+    """Return an own column as times, where the clause may be of one and the column is."""
     if clause.sign in _PART:
         return None
     try:
@@ -297,7 +258,7 @@ def _times(clause: Clause, table: Table) -> pd.Series | None:
 
 
 def _is_time(clause: Clause) -> bool:
-    """Whether a clause on a column of dates is of time: else it is of what stands there, such as nothing."""
+    """Return whether a clause on a column of dates is of time, not of what stands there, such as nothing."""
     return clause.sign in _ORDER or RANGE in clause.value or span(clause.value) is not None
 
 
@@ -306,8 +267,8 @@ def _when(clause: Clause, times: pd.Series) -> np.ndarray:
     return between(times, low, high) if clause.sign in _EQUAL else compared(times, clause.sign, low)
 
 
-def _spans(clause: Clause) -> tuple[Span, Span]:
-    """Both ends; the same twice of a single date."""
+def _spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
+    """Return both ends; the same twice of a single date."""
     low, dots, high = clause.value.partition(RANGE)
     first, last = span(low), span(high if dots else low)
     if first is None or last is None or (dots and clause.sign not in _EQUAL):
@@ -326,7 +287,7 @@ def _is_range(clause: Clause) -> bool:
 
 
 def _range(clause: Clause) -> tuple[float, float]:
-    """Both ends; the same twice of a single number."""
+    """Return both ends; the same twice of a single number."""
     low, dots, high = clause.value.partition(RANGE)
     ends = _number(low), _number(high if dots else low)
     if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):
@@ -348,5 +309,4 @@ def _number(text: str) -> float | None:
 
 
 def _numbers(table: Table, name: str) -> pd.Series:
-    """A column as numbers; missing where it holds none."""
     return pd.to_numeric(table.frame[name], errors="coerce").astype(float)

@@ -1,10 +1,8 @@
 r"""A selection of sentences: what a click, a filter or a search comes to, on every page, in links, on a terminal.
 
-A selection of sentences: what a click, a filter or a search comes to, on every page, in links, on a terminal.
-
 `wrong;truth=negative;said=positive` is one by rules (`core.failures.rules`), `ids:3b51c02f9d6e4a70` one of sentences
-that were chosen one by one (`core.failures.selection`); both may stand together. `split=validation` before them says of
-which split, where it is not the one that is taken by itself. A semicolon inside a rule is written `\;`.
+that were chosen one by one; both may stand together. `split=validation` before them says of which split, where it is
+not the one that is taken by itself. A semicolon inside a rule is written `\;`.
 """
 
 from __future__ import annotations
@@ -27,44 +25,36 @@ from core.atomic import storage_errors, write_text
 from core.data.findings import shown
 from core.exceptions import InputError, RunDamaged
 from core.failures import rules
+from core.failures.coded import Coded
 from core.failures.codes import Codes, data_of
 from core.failures.phrases import words_of
 from core.failures.rules import IDS, RANGE, Clause
 from core.failures.table import SEVERAL, Table
-from core.failures.tags import BY_DEFINITION, called
+from core.failures.tags import BY_DEFINITION, Tagged, called
 from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.store import RunStore
 
-FOLDER = ".selections"
-"""Beside the runs."""
-MOST = 100_000
-"""Sentences of one of them,"""
-MOST_KEPT = 2_000
-AGAIN_S = 3600
-"""Seconds after which a look at them counts as use again: each would else be another version of the file."""
-"""and how many are kept, in `quotas.SELECTED_MB` at most; those that were not used for longest go first."""
+FOLDER = ".selections"  # beside the runs
+MOST = 100_000  # sentences of one selection
+MOST_KEPT = 2_000  # of them, in `quotas.SELECTED_MB` at most; those that were not used for longest go first
+AGAIN_S = 3600  # after which a look at a file counts as use again: each would else be another version of it
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some sentences in the order in which they are to be read."""
+    """Sentences in the order in which they are to be read."""
 
-    keys: tuple[str, ...]
-    """Their names (`core.failures.table`)."""
-    about: str = ""
-    """What they were chosen by, in words: `drawn on the map`."""
-    texts: tuple[str, ...] = ()
-    """Of sentences that are rows of no table, such as the cases of a test of behaviour: what they say,"""
-    labels: tuple[str, ...] = ()
-    """and what they are; empty where nothing says so."""
-    by_outcome: bool = False
-    """Whether a right or wrong prediction decided what is in it, as in a draw from errors."""
+    keys: tuple[str, ...]  # as of `core.failures.table`
+    about: str = ""  # what they were chosen by, in words: `drawn on the map`
+    texts: tuple[str, ...] = ()  # of sentences that are rows of no table, such as the cases of a test of behaviour
+    labels: tuple[str, ...] = ()  # and their true labels; empty where nothing says so
+    by_outcome: bool = False  # whether a right or wrong prediction decided what is in it, as in a draw from errors
 
     @property
     def digest(self) -> str:
-        """16 digits from 0 to f; those of a group without `by_outcome` are as before there was one."""
+        """Return 16 hex digits; those of a group without `by_outcome` are as before there was one."""
         return fingerprint(self._stored())[:16]
 
     def _stored(self) -> dict[str, Any]:
@@ -73,11 +63,9 @@ class Group:
 
 
 def keep(store: RunStore, group: Group) -> str:
-    """Keep sentences on disk; gives the rule that selects them, `ids:…`.
+    """Keep sentences on disk and return the rule that selects them, `ids:…`.
 
-    Raises:
-        InputError: there are none, or too many, or they are larger than what this server keeps.
-        StorageError: the disk is full or read-only.
+    Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
     """
     if not 0 < len(group.keys) <= MOST:
         raise InputError(f"{len(group.keys)} sentences cannot be selected one by one; take 1 to {MOST}")
@@ -97,12 +85,7 @@ def keep(store: RunStore, group: Group) -> str:
 
 
 def recall(store: RunStore, digest: str) -> Group:
-    """Sentences that were kept.
-
-    Raises:
-        InputError: none are under this digest, or not any more.
-        RunDamaged: the file cannot be read, or holds others.
-    """
+    """Read kept sentences; InputError if they are not there, RunDamaged if the file cannot be read."""
     path = store.folder / FOLDER / f"{digest}.json"
     if not _NAME.fullmatch(digest):
         raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
@@ -121,15 +104,8 @@ def recall(store: RunStore, digest: str) -> Group:
     return found
 
 
-def keys_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Names for sentences that are rows of no table, made as those of its rows are."""
-    from core.failures.table import keys
-
-    return tuple(keys(texts))
-
-
 def _clear(folder: Path) -> None:
-    """Leave those that were used last."""
+    """Delete all but those that were used last."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
@@ -150,25 +126,16 @@ ORDERS = {
     "unsure": "least sure first",
     "file": "as in the file",
 }
-"""By name, in words."""
 
 
 def refuse_unknown(order: str) -> None:
-    """Every order has a name; none at all is that in which sentences were chosen, else the surest first.
-
-    Raises:
-        InputError: there is none of this name; the message has them all.
-    """
+    """Refuse an order that has no name; none is that in which sentences were chosen, else the surest first."""
     if order and order not in ORDERS:
         raise InputError(f"no order {shown(order)}; there are {', '.join(ORDERS)}")
 
 
 def ordered(table: Table, places: np.ndarray, order: str) -> np.ndarray:
-    """(k,) rows of a table in an order, ties as in the file; none: as they are given.
-
-    Raises:
-        InputError: there is no such order.
-    """
+    """Sort (k,) rows of a table, ties as in the file; without an order as given. InputError for an unknown one."""
     refuse_unknown(order)
     if not order:
         return places
@@ -195,11 +162,10 @@ _NAMES = {"p_truth": "P(true class)", "p_said": "P(said class)"}
 
 @dataclass(frozen=True)
 class Selection:
-    """Rules of which all must hold, and the split whose sentences they select from."""
+    """Rules that must all hold, and the split that they select from."""
 
     rules: tuple[str, ...]
-    split: str = ""
-    """Empty: test, or the last that a run was evaluated on."""
+    split: str = ""  # empty: test, or the last that a run was evaluated on
 
     def __str__(self) -> str:
         pieces = (*([f"{_SPLIT}{self.split}"] if self.split else []), *self.rules)
@@ -207,59 +173,35 @@ class Selection:
 
     @property
     def digest(self) -> str:
-        """Under which its sentences are kept, if they were chosen one by one."""
+        """Return the digest of sentences that were chosen one by one, or nothing."""
         return next((rule.removeprefix(f"{IDS}:") for rule in self.rules if rule.startswith(f"{IDS}:")), "")
 
 
 def parse(text: str) -> Selection:
-    """A selection as a link has it; `str` gives the same again."""
-    found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _pieces(text)]
+    """Parse a selection as a link has it; `str` gives the same again."""
+    found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
     return Selection(tuple(piece for piece in pieces if not piece.startswith(_SPLIT)), split)
 
 
-def _pieces(text: str) -> list[str]:
-    found, at = [], 0
-    while at <= len(text):
-        piece = _PIECE.match(text, at)
-        assert piece is not None  # it matches nothing too
-        found.append(piece[0])
-        at = piece.end() + 1
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """What a selection comes to."""
+    """The rows of a selection."""
 
     clauses: tuple[Clause, ...]
     places: np.ndarray
-    """(k,) rows of the table in the order in which they are to be read: as they were chosen, else the surest answers
-    first."""
-    group: Group | None = None
-    """What was kept, of sentences that were chosen one by one."""
+    """(k,) rows of the table, in the order in which they were chosen, else the surest first."""
+    group: Group | None = None  # what was kept, of sentences that were chosen one by one
 
 
 def select(
-    selection: Selection,
-    table: Table,
-    tags: rules.Tags | None,
-    store: RunStore,
-    codes: rules.Codes | None = None,
+    selection: Selection, table: Table, tags: Tagged | None, store: RunStore, codes: Coded | None = None
 ) -> Selected:
-    """The rows that a selection has of a table.
+    """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
 
-    Args:
-        selection: rules.
-        table: of a run.
-        tags: of the table, needed where a rule is of one.
-        store: where runs live, and what was chosen and coded.
-        codes: what was said of the rows; None: by everybody, read where a rule asks for it.
-
-    Raises:
-        InputError: a rule is not understood, a tag or code is not there, or the sentences are not kept any more.
-        RunDamaged: what was kept cannot be read.
+    Raises InputError if a rule is not understood, a tag or code is missing, or sentences are not kept any more;
+    RunDamaged if what was kept cannot be read.
     """
     clauses = rules.read(selection.rules, table)
     group = recall(store, selection.digest) if selection.digest else None
@@ -288,16 +230,16 @@ def fixes_outcome(selected: Selected, table: Table) -> bool:
 
 
 def chosen_rows(
-    selection: Selection, table: Table, tags: rules.Tags | None, store: RunStore
+    selection: Selection, table: Table, tags: Tagged | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """The clauses, and (n,) bool: the same rows; raises as `select`."""
+    """Return the clauses, and (n,) bool: the same rows; raises as `select`."""
     selected, found = select(selection, table, tags, store), np.zeros(len(table), bool)
     found[selected.places] = True
     return selected.clauses, found
 
 
 def in_words(clauses: Sequence[Clause], group: Group | None = None) -> str:
-    """What is selected, for people: `wrong, true negative, said positive`."""
+    """Describe a selection: `wrong, true negative, said positive`."""
     said = [_word(clause) for clause in clauses if clause.name != IDS]
     return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
 

@@ -17,72 +17,58 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from core import runs
 from core.data.table import TRAIN
-from core.evaluation.comparison import holm
-from core.evaluation.differences import Difference, compare_means, compare_shares
+from core.evaluation.comparison import adjust_holm
+from core.evaluation.differences import Difference, chi_square, compare_classes, compare_means, indicate, plain_words
 from core.exceptions import NotAvailable
 from core.failures.kept import SplitAnalysis
-from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases
+from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases, is_within
 from core.failures.table import Table, read_table
 from core.failures.training import sample
 from core.runs.analyses import Offer
 from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
-from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.text.config import TextConfig
-from core.text.words import is_bare_mark, split_words
+from core.text.words import split_words
 
-FEWEST = 25
-"""Texts of either side below which nothing is told."""
-LISTED = 30
-"""Words and phrases of either side."""
+FEWEST = 25  # texts of either side below which nothing is told
+LISTED = 30  # words and phrases of either side
 LEVEL = 0.95
 NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
-class Marked(NamedTuple):
+class ShiftedPhrase(NamedTuple):
     """A word or phrase that more texts of one side have."""
 
     words: str
-    split: int
-    """Texts of the split that have it,"""
-    training: int
-    """and training texts."""
+    split: int  # texts of the split that have it
+    training: int  # training texts that have it
     log_odds: float
-    """Of a text having it, the split against training, with the prior of `core.failures.phrases`; above 0: more in the
-    split."""
+    """Of a text having it, the split against training, with the prior of `core.failures.phrases`."""
     low: float
-    high: float
-    """Ends of its 95 % interval."""
-    p_holm: float
-    """Fisher's exact test, both sides, after Holm over all that were tried."""
+    high: float  # ends of its 95 % interval
+    p_holm: float  # Fisher's exact test, both sides, after Holm over all that were tried
 
 
 def told_apart(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """AUC, the ends of its 95 % interval, and p of the two-sided test of 0.5.
+    """Return AUC of telling split from training texts, the ends of its 95 % interval, and the two-sided p of 0.5.
 
-    None: texts are so often the same that less than two folds hold two of either side.
-
-    Args:
-        texts: both sides.
-        of_split: (n,) bool.
-        config: how texts are read by the model; those that are read alike stand in the same fold.
-        tell: told what is done.
+    None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
+    that `config` reads alike stand in the same fold.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    from core.runs.taught import folds  # torch
-
-    given, places = np.array(texts, object), folds(texts, of_split.astype(np.int64), (config,), 0)
+    given, places = np.array(texts, object), runs.taught.folds(texts, of_split.astype(np.int64), (config,), 0)
     found = []
     numbers = np.unique(places)
     for number in numbers:
@@ -110,12 +96,7 @@ def told_apart(
 
 
 def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
-    """AUC of scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014).
-
-    Args:
-        scores: (n,).
-        positive: (n,) bool, at least two of either.
-    """
+    """Compute AUC of (n,) scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014)."""
     from scipy.stats import rankdata
 
     ups, downs = scores[positive], scores[~positive]
@@ -127,21 +108,21 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
 
 
 def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Of each text that has words the share of them that no other training text has, (m',) and (n',).
+    """Return of each text that has words the share of them that no other training text has, (m',) and (n',).
 
     A training text is compared with the others, so that both sides mean the same where both are drawn alike. A test of
     the two takes the vocabulary as given: where nothing differs it says p < 0.05 in 8 of 100 draws (simulated, 300
     beside 100 texts).
     """
-    read, asked = list(map(_words, training)), list(map(_words, split))
+    read, asked = list(map(plain_words, training)), list(map(plain_words, split))
     holds = Counter(word for words in read for word in set(words))
     alone = [sum(holds[word] == 1 for word in words) / len(words) for words in read if words]
     unseen = [sum(word not in holds for word in words) / len(words) for words in asked if words]
     return np.array(alone), np.array(unseen)
 
 
-def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked], int]:
-    """Words, pairs and triples that more texts of one side have, surest first, and how many were tried.
+def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
+    """Find words, pairs and triples that more texts of one side have, surest first; also return how many were tried.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
@@ -161,19 +142,21 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[Marked],
     # Fisher: of the texts that have it, how many are of the split; both sides by doubling the smaller one.
     given = m + n, n, y + rest
     p = np.minimum(1.0, 2 * np.minimum(hypergeom.cdf(y, *given), hypergeom.sf(y - 1, *given)))
-    corrected = _holm(p)
+    corrected = adjust_holm(p)
     found = []
     for place in np.argsort(p, kind="stable"):
         if corrected[place] >= 1 - LEVEL:
             break
         length, at = tried[place]
         odds = _log_odds(int(y[place]), n, int(rest[place]), m)
-        found.append(Marked(phrases.spelt(int(at), length), int(y[place]), int(rest[place]), *odds, corrected[place]))
+        found.append(
+            ShiftedPhrase(phrases.spelt(int(at), length), int(y[place]), int(rest[place]), *odds, corrected[place])
+        )
     return _listed(found), len(tried)
 
 
 def _log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """δ of a text having it, of texts that have it or not, and the ends of its interval."""
+    """Return δ of a text having it, of texts that have it or not, and the ends of its interval."""
     prior = PRIOR * (y + rest) / (n + m)
     parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
     delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
@@ -181,33 +164,18 @@ def _log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
     return delta, delta - half, delta + half
 
 
-def _holm(p: np.ndarray) -> np.ndarray:
-    """All at once: there are hundreds of thousands."""
-    order = np.argsort(p, kind="stable")
-    stepped = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
-    found = np.empty(len(p))
-    found[order] = stepped
-    return found
-
-
-def _listed(found: Sequence[Marked]) -> list[Marked]:
-    listed: list[Marked] = []
+def _listed(found: Sequence[ShiftedPhrase]) -> list[ShiftedPhrase]:
+    listed: list[ShiftedPhrase] = []
     for more in (True, False):
-        side: list[Marked] = []
+        side: list[ShiftedPhrase] = []
         for each in found:
-            if (each.log_odds > 0) is more and len(side) < LISTED and not any(_same(each, other) for other in side):
+            alike = (other for other in side if (other.split, other.training) == (each.split, each.training))
+            if (each.log_odds > 0) is not more or len(side) >= LISTED:
+                continue
+            if not any(is_within(each.words, other.words) for other in alike):
                 side.append(each)
         listed += side
     return sorted(listed, key=lambda each: (each.p_holm, -abs(each.log_odds), each.words))
-
-
-def _same(one: Marked, other: Marked) -> bool:
-    within = f" {one.words} " in f" {other.words} " or f" {other.words} " in f" {one.words} "
-    return within and (one.split, one.training) == (other.split, other.training)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in split_words(text.lower()) if not is_bare_mark(word)]
 
 
 def shift(
@@ -218,23 +186,16 @@ def shift(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """All of it as plain data; see `core.api.shift`.
-
-    Args:
-        training: its texts.
-        split: its texts.
-        has: (m, C) and (n, C) bool, the classes of each.
-        classes: C names.
-        config: how the model reads texts.
-        tell: told what is done.
-    """
-    known: dict[str, Any] = {"n": {"training": len(training), "split": len(split)}, "left_out": ""}
-    if min(len(training), len(split)) < FEWEST:
+    """Compare texts of a split with training as plain data; `has` are (m, C) and (n, C) bool. See `core.api.shift`."""
+    n = {"training": len(training), "split": len(split)}
+    nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
+    nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}
+    if min(n.values()) < FEWEST:
         left_out = f"{len(training)} training texts and {len(split)} of the split: too few to tell, {FEWEST} are needed"
-        return {**known, "left_out": left_out, "read": known["n"]} | dict.fromkeys(("auc", "balance_p")) | _nothing()
+        return {**nothing, "left_out": left_out}
     some = [[texts[row] for row in sample(len(texts)).tolist()] for texts in (training, split)]
     tell("comparing words and lengths", None)
-    lengths = [np.array([len(_words(text)) for text in texts], float) for texts in some]
+    lengths = [np.array([len(plain_words(text)) for text in texts], float) for texts in some]
     measures = {"words of a text": compare_means(*lengths)}
     unknown = unknown_shares(*some)
     if min(map(len, unknown)) >= FEWEST:
@@ -244,11 +205,11 @@ def shift(
     of_split = np.repeat([False, True], [len(texts) for texts in some])
     apart = told_apart([*some[0], *some[1]], of_split, config, tell)
     if apart is None:
-        left_out = "too many of these texts are the same to tell training from the split"
-        return {**known, "left_out": left_out, "read": known["n"]} | dict.fromkeys(("auc", "balance_p")) | _nothing()
+        return {**nothing, "left_out": "too many of these texts are the same to tell training from the split"}
     auc, low, high, p = apart
     return {
-        **known,
+        "n": n,
+        "left_out": "",
         "read": dict(zip(("training", "split"), map(len, some), strict=True)),
         "auc": {"value": auc, "interval": [low, high], "p": p},
         "measures": [{"name": name, **_plain(each)} for name, each in measures.items()],
@@ -259,42 +220,22 @@ def shift(
     }
 
 
-def _nothing() -> dict[str, Any]:
-    return {"measures": [], "balance": [], "words": [], "tried": 0}
-
-
 def _plain(each: Difference) -> dict[str, Any]:
     ends = {"training": each.training, "split": each.split, "difference": each.difference}
     return {**ends, "interval": [each.low, each.high], "p": each.p}
 
 
 def _balance(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Of each class its shares; p after Holm over the classes."""
-    rows = [
-        compare_shares((int(has[0][:, at].sum()), len(has[0])), (int(has[1][:, at].sum()), len(has[1])))
-        for at in range(len(classes))
-    ]
-    steps = holm([row.p for row in rows])
-    return [
-        {"class": name, **_plain(row), "p_holm": step.p} for name, row, step in zip(classes, rows, steps, strict=True)
-    ]
+    """Return the shares of each class; p after Holm over the classes."""
+    rows = compare_classes(*has)
+    corrected = adjust_holm(np.array([row.p for row in rows])).tolist()
+    return [{"class": name, **_plain(row), "p_holm": p} for name, row, p in zip(classes, rows, corrected, strict=True)]
 
 
 def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """Chi-square of all classes at once."""
-    from scipy.stats import chi2_contingency
-
+    """Return p of the chi-square test of all classes at once."""
     counts = np.stack([side.sum(0) for side in has])
-    counts = counts[:, counts.sum(0) > 0]
-    return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else None
-
-
-VERSION = 1
-"""Raised whenever the same data would give others."""
-
-
-class _Kept(TypedDict):
-    words: list[Any]
+    return chi_square(counts) if (counts.sum(0) > 0).sum() > 1 else None
 
 
 @dataclass(frozen=True)
@@ -302,7 +243,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     """How the texts of a split differ from those of training."""
 
     name = "shift"
-    shape = _Kept
+    VERSION = 1
     offer = Offer(
         "Compare with training",
         "Comparing with training",
@@ -311,34 +252,22 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         "process, which takes seconds to a minute and is kept.",
     )
 
-    @classmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return the data and the rows of the split."""
-        about = {"version": VERSION, "data": record.data_fingerprint, "config": record.config.data, "rows": said}
-        return about | {"split": split, "text": record.config.text}
-
     @property
     def words(self) -> tuple[str, ...]:
         """Return the command that finds it."""
         return "shift", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compare a split with the training texts (`core.failures.shift.shift`).
-
-        Raises:
-            NotAvailable: texts of either are not here, or the split is the training split.
-        """
-        from core.runs.seen import trained_on
-
+        """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
         if self.split == TRAIN:
             raise NotAvailable("training is compared with another split")
         table = read_table(self.store, self.run, self.split)
         if why := lacks_texts(self.store.path(self.run), table.record):
             raise NotAvailable(why)
-        dataset = trained_on(table.record)
-        training, labels = dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
-        of_training = labels > 0 if labels.ndim == 2 else np.eye(len(dataset.classes), dtype=bool)[labels]
-        return shift(training, table.texts, (of_training, table.true), table.classes, table.record.config.text, tell)
+        dataset = runs.seen.trained_on(table.record)
+        has = indicate(dataset.targets(TRAIN), len(dataset.classes)), table.true
+        training = dataset.splits[TRAIN]["text"].tolist()
+        return shift(training, table.texts, has, table.classes, table.record.config.text, tell)
 
 
 def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:

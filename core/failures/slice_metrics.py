@@ -12,8 +12,8 @@ from core.evaluation.intervals import intervals, newcombe, per_class_intervals
 from core.evaluation.metrics import evaluate, per_class
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, RunDamaged
+from core.failures.coded import Coded
 from core.failures.report import rate
-from core.failures.rules import Codes
 from core.failures.selection import in_words, keep, parse, select
 from core.failures.slices import Slice
 from core.failures.table import Table, read_table
@@ -24,28 +24,21 @@ from core.runs.store import RunStore
 SHOWN: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss"),
-}
-"""Of few rows these say something; what ranks them is not defined where a class is missing, as it is in most slices."""
-FEW = 30
-"""Fewer rows say little of a model, whatever they come to."""
-MOST_NAMED = 4
-"""Classes in a sentence."""
+}  # of few rows these say something; what ranks them needs every class, which most slices lack
+FEW = 30  # fewer rows say little of a model
+MOST_NAMED = 4  # classes in a sentence
 PARTS = ("precision", "recall", "f1")
 _OF = {"precision": "said", "recall": "true"}
 
 
 def metric_names(table: Table) -> tuple[str, ...]:
-    """The metrics of a table, with `tuned.` before them where labels have thresholds of their own."""
+    """Return the metrics of a table, with `tuned.` before them where labels have thresholds of their own."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
 
 
 def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
-    """The metrics of some rows, with 95 % intervals as everywhere.
-
-    Args:
-        table: of a run.
-        places: (k,) its rows.
+    """Compute metrics of (k,) rows of a table, with 95 % intervals.
 
     Returns:
         `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
@@ -69,15 +62,10 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
 
 
 def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    """How often some rows are wrong beside all others.
+    """Compare how often (k,) rows are wrong with all others.
 
-    Args:
-        wrong: (n,) bool.
-        places: (k,) the rows.
-
-    Returns:
-        `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
-        `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
+    Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
+    `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
     """
     rest = len(wrong) - len(places)
     if not rest or not len(places):
@@ -92,7 +80,7 @@ def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
 
 
 def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
-    """Of each class what is true, what is said, and how alike the two are."""
+    """Return of each class what is true, what is predicted, and how alike the two are."""
     labels, chances, task, thresholds = asked
     whole = labels, chances, table.classes, task, thresholds
     counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}
@@ -137,22 +125,15 @@ _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 
 
 def slices_report(
-    store: RunStore, table: Table, kept: Sequence[Slice], codes: Codes | None = None
+    store: RunStore, table: Table, kept: Sequence[Slice], codes: Coded | None = None
 ) -> list[dict[str, Any]]:
-    """The rules and the numbers of each, see `core.api.slices`.
-
-    Args:
-        store: where the run lies.
-        table: of the run; another is read where a slice is of another split.
-        kept: the slices.
-        codes: what was said of the rows, where a slice is of codes; None: by everybody.
-    """
+    """Return rules and numbers of each slice, see `core.api.slices`; without `codes` those of everybody count."""
     tagged = Tagged(store, table)
     return [slice_report(store, table, tagged, each, codes) for each in kept]
 
 
-def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Codes | None) -> dict[str, Any]:
-    """One of them; `tagged` has the tags of the table."""
+def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Coded | None) -> dict[str, Any]:
+    """Return the rules and numbers of a slice; `tagged` has the tags of the table."""
     asked = parse(one.select)
     about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
     try:

@@ -1,10 +1,6 @@
 """Slices: selections with a name, kept for a data set, so that every run on it has them and runs are compared by them.
 
-Slices: selections with a name, kept for a data set, so that every run on it has them.
-
 As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
-
-Several runs on the sentences of each saved slice, as a column that they are compared by.
 
 Two runs are told apart on the same sentences only. A slice by rules on what a run says (wrong, margin, said) has others
 for each run, and those of one of them would be unfair to it: it is left out, and that is said.
@@ -13,7 +9,6 @@ for each run, and those of one of them would be unfair to it: it is left out, an
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -26,8 +21,10 @@ from core import stored
 from core.atomic import storage_errors, write_text
 from core.data.findings import shown
 from core.exceptions import InputError
+from core.failures.coded import Coded
 from core.failures.codes import data_of
-from core.failures.rules import Codes, of_readers
+from core.failures.ledger import now
+from core.failures.rules import of_readers
 from core.failures.selection import Group, Selection, keep, parse, recall, select
 from core.failures.table import Table, keys
 from core.failures.tags import Tagged
@@ -36,44 +33,35 @@ from core.runs.record import RunRecord
 from core.runs.sides import MOST_VALUES, Sides
 from core.runs.store import RunStore
 
-FOLDER = ".slices"
-"""Beside the runs."""
-MOST = 200
-"""Of a data set."""
-LONGEST = 60
-"""Characters of a name."""
+FOLDER = ".slices"  # beside the runs
+MOST = 200  # of a data set
+LONGEST = 60  # characters of a name
 OUTCOMES = frozenset(("wrong", "right", "all"))
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A selection by its name."""
+    """A selection with a name."""
 
     name: str
-    select: str
-    """As a link has it."""
+    select: str  # as a link has it
     created: str
-    group: Group | None = None
-    """Its sentences, where they were chosen one by one."""
+    group: Group | None = None  # its sentences, where they were chosen one by one
 
     @property
     def of_codes(self) -> bool:
-        """Whether it asks for codes or notes, which change while nothing of a run does."""
+        """Return whether it asks for codes or notes, which change while nothing of a run does."""
         return any(map(of_readers, parse(self.select).rules))
 
 
-WHOLE = Slice("", "all", "")
-"""All sentences, as if they were one."""
+WHOLE = Slice("", "all", "")  # all sentences, as if they were one
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Keep a selection under a name, for the data of a run: right and wrong, whatever of the two was looked at.
+    """Keep a selection under a name for the data of a run, without its clauses of right and wrong.
 
-    A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong.
-
-    Raises:
-        InputError: the name is empty, too long or taken by another selection, or there are too many slices.
-        StorageError: the disk is full or read-only.
+    A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
+    InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
     """
     name, selection = _name(name), _of_data(selection)
     before = slices(store, record)
@@ -84,34 +72,24 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
     if len(before) >= MOST:
         raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
     group = recall(store, selection.digest) if selection.digest else None
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    made = Slice(name, str(selection), now, group)
+    made = Slice(name, str(selection), now(), group)
     _write(store, record, made)
     return made
 
 
 def slices(store: RunStore, record: RunRecord) -> list[Slice]:
-    """The slices of the data of a run, by name.
-
-    Raises:
-        RunDamaged: one cannot be read; the message names the file.
-    """
+    """Read the slices of the data of a run, by name; RunDamaged, which names the file, if one cannot be read."""
     found = [stored.read(path, Slice) for path in _folder(store, record).glob("*.json")]
     return sorted(found, key=lambda each: each.name.casefold())
 
 
 def version(store: RunStore, record: RunRecord) -> str:
-    """A text that changes when a slice of the data of a run does."""
+    """Return a text that changes when a slice of the data of a run does."""
     return " ".join(f"{path.name} {file_version(path)}" for path in sorted(_folder(store, record).glob("*.json")))
 
 
 def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
-    """The selection of a name, its sentences kept for links.
-
-    Raises:
-        InputError: there is none; the message says what there is.
-        RunDamaged: it cannot be read.
-    """
+    """Return the selection of a name, its sentences kept for links; InputError if there is none."""
     found = slices(store, record)
     one = next((each for each in found if each.name == name), None)
     if one is None:
@@ -123,12 +101,7 @@ def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
 
 
 def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
-    """Give a slice another name.
-
-    Raises:
-        InputError: there is none, or the new name is none or taken.
-        StorageError: the folder is read-only.
-    """
+    """Rename a slice; InputError if there is none or the new name is taken."""
     to, before = _name(to), slices(store, record)
     find_slice(store, record, name)
     if to != name and any(each.name == to for each in before):
@@ -141,12 +114,7 @@ def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slic
 
 
 def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
-    """Forget a slice; its sentences stay.
-
-    Raises:
-        InputError: there is none.
-        StorageError: the folder is read-only.
-    """
+    """Delete a slice, not its sentences; InputError if there is none."""
     find_slice(store, record, name)
     path = _path(store, record, name)
     with storage_errors(path):
@@ -154,7 +122,7 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
 
 
 def _of_data(selection: Selection) -> Selection:
-    """Without words of right and wrong, where anything is left."""
+    """Drop words of right and wrong, where anything is left."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     return dataclasses.replace(selection, rules=left or selection.rules)
 
@@ -186,19 +154,12 @@ def with_slices(
     sides: Sides,
     kept: Sequence[Slice],
     read: Callable[[RunRecord, str], Table],
-    codes: Codes | None = None,
+    codes: Coded | None = None,
 ) -> Sides:
-    """The same sides with the rows of each slice, and notes on those that are left out.
+    """Return the sides with the rows of each slice, and notes on those that are left out.
 
-    Args:
-        store: where the runs live.
-        sides: on a split of their own data.
-        kept: slices of these data.
-        read: the table of a run and a split.
-        codes: what was said of the rows, where a slice is of codes; None: by everybody.
-
-    Raises:
-        InputError: there are no slices, too many, or none that can be compared by.
+    `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
+    are no slices, too many, or none that can be compared by.
     """
     if not kept:
         raise InputError(
@@ -234,14 +195,14 @@ def with_slices(
     return replace(sides, slices=found, notes=(*sides.notes, *notes))
 
 
-def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Codes | None) -> frozenset[str]:
-    """The sentences of a slice, as one run has them."""
+def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Coded | None) -> frozenset[str]:
+    """Return the sentences of a slice, as one run has them."""
     places = select(parse(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
 
 def _same_rows(sides: Sides, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
-    """By fold the rows, in the order in which all sides have them; None where runs of a fold have others."""
+    """Return by fold the rows, in the order in which all sides have them; None where runs of a fold have others."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
     for side in sides.sides:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,9 +36,9 @@ from core.runs.predictions import evaluated_splits
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
+T = TypeVar("T")
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
-SEVERAL = ("missed", "invented")
-"""Of several labels per text, behind ours."""
+SEVERAL = ("missed", "invented")  # of several labels per text, behind ours
 _FILTER = ("outcome", "others", "further")
 _WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
 RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
@@ -52,66 +52,59 @@ class Table:
 
     record: RunRecord
     split: str
-    frame: pd.DataFrame
-    """A row per text in the order of the split: `OURS`, of several labels `SEVERAL`, then the columns `own`."""
-    own: tuple[str, ...]
-    """The data's own columns."""
-    true: np.ndarray
-    """(n, C) bool: the classes that each text has,"""
-    said: np.ndarray
-    """(n, C) bool: and those that the run says;"""
-    probabilities: np.ndarray
-    """(n, C): its probabilities."""
-    _dates: dict[str, pd.Series | None] = field(default_factory=dict, init=False, repr=False)
-    _written: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
-    _folded: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
+    frame: pd.DataFrame  # a row per text of the split: `OURS`, of several labels `SEVERAL`, then the columns `own`
+    own: tuple[str, ...]  # the data's own columns
+    true: np.ndarray  # (n, C) bool: the classes that each text has
+    said: np.ndarray  # (n, C) bool: and those that are predicted
+    probabilities: np.ndarray  # (n, C)
+    _columns: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.frame)
 
     @property
     def task(self) -> Task:
-        """single or multi."""
+        """Return single or multi."""
         return self.record.task
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """In the order of the columns of `true`."""
+        """Return the classes in the order of the columns of `true`."""
         return self.record.classes
 
     @property
     def wrong(self) -> np.ndarray:
-        """(n,) bool."""
+        """Return (n,) bool."""
         found: np.ndarray = self.frame["wrong"].to_numpy(bool)
         return found
 
     @property
     def texts(self) -> list[str]:
-        """In the order of the rows."""
+        """Return the texts in the order of the rows."""
         return self.frame["text"].tolist()
 
     @cached_property
     def phrases(self) -> Phrases:
-        """The words of the texts, numbered when they are first asked for."""
+        """Return the words of the texts, numbered when they are first asked for."""
         return Phrases(self.texts)
 
     def dates(self, name: str) -> pd.Series | None:
-        """An own column as times; None: it is no column of dates. Raises as `core.failures.dates.dates`."""
-        if name not in self._dates:
-            self._dates[name] = dates(self.frame[name])
-        return self._dates[name]
+        """Return an own column as times; None: it is no column of dates. Raises as `core.failures.dates.dates`."""
+        return self._once("dates", name, lambda: dates(self.frame[name]))
 
     def written(self, name: str) -> pd.Series:
-        """A column as a person reads it: whole numbers without a point, nothing for what is missing."""
-        if name not in self._written:
-            self._written[name] = _as_written(self.frame[name])
-        return self._written[name]
+        """Return a column as a person reads it: whole numbers without a point, nothing for what is missing."""
+        return self._once("written", name, lambda: _as_written(self.frame[name]))
 
     def folded(self, name: str) -> pd.Series:
-        """The same without case, to search in: every letter that is typed searches again."""
-        if name not in self._folded:
-            self._folded[name] = self.written(name).str.casefold()
-        return self._folded[name]
+        """Return a column without letter case, to search in."""
+        return self._once("folded", name, lambda: self.written(name).str.casefold())
+
+    def _once(self, kind: str, name: str, make: Callable[[], T]) -> T:
+        if (kind, name) not in self._columns:
+            self._columns[kind, name] = make()
+        found: T = self._columns[kind, name]
+        return found
 
 
 def _as_written(column: pd.Series) -> pd.Series:
@@ -121,16 +114,9 @@ def _as_written(column: pd.Series) -> pd.Series:
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> Table:
-    """The table of a split that a run was evaluated on.
+    """Read the table of a split that a run was evaluated on; empty: test, or the last that was evaluated.
 
-    Args:
-        store: where the run lies.
-        run: its name.
-        split: empty: test, or the last that was evaluated.
-
-    Raises:
-        InputError: no such run, or one without predictions of this split.
-        RunDamaged: the predictions cannot be read, or are not of the classes of the run.
+    Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
     """
     splits = evaluated_splits(store.path(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
@@ -138,11 +124,7 @@ def read_table(store: RunStore, run: str, split: str = "") -> Table:
 
 
 def answers_for(store: RunStore, run: str, split: str) -> Answers:
-    """What a run said of a split that it was evaluated on.
-
-    Raises:
-        InputError, RunDamaged: as `read_table`.
-    """
+    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
     splits = evaluated_splits(store.path(run))
     refuse_tagged(store.read(run))
     if split not in splits:
@@ -152,7 +134,7 @@ def answers_for(store: RunStore, run: str, split: str) -> Answers:
 
 
 def table_of(answers: Answers, split: str) -> Table:
-    """The table of what a run says of labelled rows."""
+    """Build the table of predictions of labelled rows."""
     record, chances = answers.record, answers.probabilities
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = scored(answers.labels, chances, record.task, limits, ordered=record.ordered)
@@ -177,7 +159,7 @@ def table_of(answers: Answers, split: str) -> Table:
 
 
 def keys(texts: Sequence[str]) -> list[str]:
-    """A name for each text that depends on nothing else: 12 hex digits, and a number behind those that come again."""
+    """Name each text by a digest of it: 12 hex digits, and a number behind those that come again."""
     seen: Counter[str] = Counter()
     found = []
     for text in texts:
@@ -188,14 +170,14 @@ def keys(texts: Sequence[str]) -> list[str]:
 
 
 def _named(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """(n,) the class of each row of one label."""
+    """Return (n,) the class of each row of one label."""
     return np.array(classes, object)[has.argmax(1)]
 
 
 def _sure(
     chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
 ) -> dict[str, np.ndarray]:
-    """`p_truth`, `p_said` and `margin`, (n,) each."""
+    """Return `p_truth`, `p_said` and `margin`, (n,) each."""
     if task == "single":
         first = np.where(said, chances, 0.0).max(1)
         second = np.where(said, -np.inf, chances).max(1, initial=0.0)

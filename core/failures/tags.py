@@ -6,15 +6,15 @@ import copy
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core import runs
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import unsure, wording
 from core.failures.kept import kept
 from core.failures.table import Table, answers_for, table_of
-from core.failures.training import MOST, NEIGHBOURS, Training, conflicting, near_duplicates
+from core.failures.training import MOST, NEIGHBOURS, TrainingRows, conflicting, near_duplicates
 from core.fingerprint import file_fingerprint, fingerprint
 from core.metrics import named
 from core.numbers import count
@@ -22,21 +22,13 @@ from core.runs.predictions import evaluated_splits, lacks_texts
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.seeds import folded, seed_and_fold
 from core.runs.store import RunStore
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import load_tokenizer
 from core.training.config import metric_for
-
-if TYPE_CHECKING:
-    from core.text.tokenizer import Tokenizer
 
 
 def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
-    """Those of some runs that were evaluated on the rows of a split of a run, in their order.
-
-    Args:
-        store: where they live.
-        record: of the run; it is none of them.
-        split: that it was evaluated on.
-        among: runs.
-    """
+    """Return those of some runs that were evaluated on the rows of a split of a run, in their order."""
     return [
         each
         for each in among
@@ -50,13 +42,13 @@ def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRe
 
 
 def seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
-    """The runs of some that are the same model with another seed; of one seed the newest."""
+    """Return the runs of some that are the same model with another seed; of one seed the newest."""
     same = folded([record, *among])[0]
     return [each.run for seed, each in same.runs.items() if seed[0] != seed_and_fold(record)[0]]
 
 
 def models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
-    """The runs of some that are another model, the best on a split first."""
+    """Return the runs of some that are another model, the best on a split first."""
     same = {each.run for each in folded([record, *among])[0].records}
     metric = named(metric_for(record.config.training.metric, record.task, ordered=record.ordered))
     sign = 1 if metric.better == "lower" else -1
@@ -70,8 +62,7 @@ def models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[st
 
 LOW_MARGIN = 0.2
 SURE = 0.9
-UNKNOWN = 0.2
-"""Share of the words of a text."""
+UNKNOWN = 0.2  # share of the words of a text
 MODELS, WITH = "models disagree", "models disagree with "
 """The tag, and what stands before the name of a run in the one that is of this run alone."""
 ABOUT = {
@@ -95,10 +86,8 @@ ABOUT = {
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
     "seeds disagree": "the same model with another seed says something else",
     MODELS: "another model says something else",
-}
-"""Every tag, and which texts have it."""
-BY_DEFINITION = frozenset(("sure and wrong",))
-"""Tags that only errors have."""
+}  # every tag, and which texts have it
+BY_DEFINITION = frozenset(("sure and wrong",))  # tags that only errors have
 CONSEQUENCES = frozenset(("neighbours conflict",))
 """Tags that an error brings about: where the model puts a text among those of another class, it says that class."""
 _GROUPS = {
@@ -118,12 +107,11 @@ OF_MODELS = ("seeds disagree", WITH)
 """How tags begin that other runs give a text: they say nothing of the text itself."""
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
 """Of these, what reads the texts: what stands in the place of a text that was not kept is none."""
-Found = dict[str, "np.ndarray | str"]
-"""By tag its rows, (n,) bool, or why there are none."""
+Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why there are none
 
 
 class Tagged:
-    """The tags of a table."""
+    """The tags of a table; runs in `against` may disagree, other seeds of its model are found by themselves."""
 
     def __init__(
         self,
@@ -132,25 +120,13 @@ class Tagged:
         against: Sequence[str] = (),
         tell: Callable[[str, float | None], None] = lambda what, share: None,
     ) -> None:
-        """Of the rows of a table.
-
-        Args:
-            store: where runs live.
-            table: of one of them.
-            against: other runs, which may disagree; other seeds of the same model are found without being named.
-            tell: told what is done, where that takes long.
-        """
         self._store, self._table, self._against, self._tell = store, table, against, tell
         self._folder = store.path(table.record.run)
         self._apart: dict[str, np.ndarray] = {}
-        self.training = Training(store, table.record, tell)
+        self.training = TrainingRows(store, table.record, tell)
 
     def rows(self, name: str) -> np.ndarray:
-        """(n,) bool: the texts that have a tag.
-
-        Raises:
-            InputError: there is none of this name, or none for this run; the message says why.
-        """
+        """Return (n,) bool: the texts that have a tag; InputError if there is none for this run."""
         if name not in ABOUT and not name.startswith(WITH):
             raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
         found = self._found(name)
@@ -160,14 +136,14 @@ class Tagged:
 
     @cached_property
     def there(self) -> dict[str, np.ndarray]:
-        """By name the rows of every tag that there is; models that disagree each by themselves."""
+        """Return by name the rows of every tag that there is; models that disagree each by themselves."""
         names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
         every = {name: self._found(name) for name in names}
         return {name: has for name, has in every.items() if not isinstance(has, str)}
 
     @property
     def absent(self) -> dict[str, str]:
-        """By name why there is none."""
+        """Return by name why there is none."""
         every = {name: self._found(name) for name in ABOUT}
         return {name: why for name, why in every.items() if isinstance(why, str)}
 
@@ -183,7 +159,7 @@ class Tagged:
 
     @cached_property
     def _lacking(self) -> str:
-        """Why there are no texts; empty: there are."""
+        """Return why there are no texts; empty: there are."""
         why = lacks_texts(self._folder, self._table.record)
         return why[:1].lower() + why[1:]
 
@@ -195,8 +171,7 @@ class Tagged:
             found = wording.signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
-        made = kept("signs", self._texts, (len(names), len(self._table)), make)
-        return dict(zip(names, made, strict=True))
+        return dict(zip(names, kept("signs", self._texts, (len(names), len(self._table)), make), strict=True))
 
     @cached_property
     def _words(self) -> Found:
@@ -206,16 +181,11 @@ class Tagged:
         for name in wording.NAMED:
             known = language in wording.LANGUAGES
             found[name] = wording.of_words(name, words, language) if known else wording.unknown_language(language)
-        return {**found, "lexicon disagrees": self._lexicon(words, language)}
-
-    def _lexicon(self, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-        return wording.disagrees(self._table, words, language)
+        return {**found, "lexicon disagrees": wording.disagrees(self._table, words, language)}
 
     @cached_property
     def _read(self) -> Found:
-        """What the tokenizer makes of the texts."""
-        from core.text.tokenizers import load_tokenizer
-
+        """Find tags of what the tokenizer makes of the texts."""
         try:
             depends = self._texts, file_fingerprint(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
@@ -246,9 +216,7 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
-            from core.runs.vectors import read_vectors
-
-            vectors, true = read_vectors(self._folder, self._table.split, record.classes)
+            vectors, true = runs.vectors.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return conflicting(vectors, true.astype(np.int64), self.training.vectors(vectors.shape[1]), labels)
 
@@ -269,7 +237,7 @@ class Tagged:
 
     @cached_property
     def _dropout(self) -> Found:
-        """As far as somebody has asked: it takes many times as long as all other tags."""
+        """Find the tag as far as somebody has asked: it takes many times as long as all other tags."""
         store, record = self._store, self._table.record
         (name,) = _GROUPS["_dropout"]
         try:
@@ -282,7 +250,7 @@ class Tagged:
         return {name: asked if found is None else found}
 
     def beside(self, run: str) -> Tagged:
-        """The same tags, with those that another run gives too."""
+        """Return the same tags, with those that another run gives too."""
         other = copy.copy(self)  # with all that was found already
         other._against = (run,)
         for name in ("there", "_models"):
@@ -291,7 +259,7 @@ class Tagged:
 
     @cached_property
     def _models(self) -> list[str]:
-        """The runs that are named beside it and are no other seed of the same model."""
+        """Return the runs that are named beside it and are no other seed of the same model."""
         record, named = self._table.record, list(dict.fromkeys(self._against))
         others = [self._store.read(name) for name in named if name != record.run]
         return [name for name in named if name in models(record, others, self._table.split)]
@@ -302,18 +270,16 @@ class Tagged:
         return np.any([self._disagrees(run) for run in self._models], axis=0)
 
     def _disagrees(self, run: str) -> np.ndarray:
-        """(n,) bool: where another run on the same rows says something else."""
-        from core.runs.answers import aligned
-
+        """Return (n,) bool: where another run on the same rows says something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
-            _, other = aligned([answers_for(self._store, name, split) for name in (record.run, run)])
+            _, other = runs.answers.aligned([answers_for(self._store, name, split) for name in (record.run, run)])
             self._apart[run] = (table_of(other, split).said != self._table.said).any(1)
         return self._apart[run]
 
     @cached_property
     def _seeds(self) -> Found:
-        """Of all other seeds of the same model on the same rows, whether one says something else."""
+        """Find the rows where one of all other seeds of the same model says something else."""
         record, split = self._table.record, self._table.split
         others = beside(self._store, record, split, self._store.list())
         found = [self._disagrees(run) for run in seeds(record, others)]
@@ -322,29 +288,26 @@ class Tagged:
 
     @cached_property
     def _texts(self) -> str:
-        """A fingerprint of the texts, not of the file: a run without texts takes them from its data where it can."""
+        """Return a fingerprint of the texts, not of the file: a run without texts takes them from its data."""
         return fingerprint(self._table.frame["key"].tolist())
 
     def _files(self, *names: str) -> list[str]:
-        """Fingerprints of files of the split."""
         return [file_fingerprint(self._folder / EVALUATION / self._table.split / name) for name in names]
 
 
 def called(tag: str) -> str:
-    """A tag as people read it; rules have its name."""
+    """Return a tag as people read it; rules have its name."""
     return {"unsure under dropout": "uncertain under MC dropout"}.get(tag, tag)
 
 
 def about(tag: str) -> str:
-    """Which texts have a tag; empty: there is none of this name."""
+    """Return which texts have a tag; empty: there is none of this name."""
     if tag.startswith(WITH):
         return f"{tag.removeprefix(WITH)} says something else"
     return ABOUT.get(tag, "")
 
 
 def _reading(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """(2, n) bool: many unknown words, and too long."""
-    from core.runs.seen import read
-
+    """Return (2, n) bool: many unknown words, and too long."""
     unknown = [(tokenizer.unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
-    return np.array([unknown, read(tokenizer, texts).cut], bool)
+    return np.array([unknown, runs.seen.read(tokenizer, texts).cut], bool)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.data.table import TRAIN
+from core import runs
+from core.data.table import TRAIN, Dataset
+from core.evaluation.differences import indicate, plain_words
 from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
 from core.failures.kept import kept
@@ -19,33 +20,26 @@ from core.runs.errands import Tell
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.text.reading import as_read
-from core.text.words import is_bare_mark, split_words
-
-if TYPE_CHECKING:
-    from core.data.table import Dataset
-
 
 SHARED, OF = 4, 5
 """Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
 NEIGHBOURS = 10
-MOST = 10_000
-"""Training rows whose neighbourhood is looked at; of more, a seeded sample."""
-_BLOCK = 16_000_000
-"""Distances held at once."""
+MOST = 10_000  # training rows whose neighbourhood is looked at; of more, a seeded sample
+_BLOCK = 16_000_000  # distances held at once
 
 Words = frozenset[str]
 
 
 def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """(n,) bool: the texts whose different words are nearly those of a training text; see `SHARED`.
+    """Return (n,) bool: the texts whose different words are nearly those of a training text; see `SHARED`.
 
     Letter case and punctuation aside; never a text without words.
 
     Exact: sets that share so much must share one of their few rarest words (prefix filter; Chaudhuri, Ganti and Kaushik
     2006; Bayardo, Ma and Srikant 2007), so that only those are compared.
     """
-    known = {words for words in map(_words, training) if words}
-    asked = list(map(_words, texts))
+    known = {frozenset(words) for words in map(plain_words, training) if words}
+    asked = [frozenset(plain_words(text)) for text in texts]
     frequency = Counter(word for words in known for word in words)
     index: dict[str, list[Words]] = defaultdict(list)
     for words in known:
@@ -55,13 +49,9 @@ def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray
 
 
 def conflicting(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
-    """(n,) bool: where most of the ten nearest training rows have another label.
+    """Return (n,) bool: where most of the ten nearest training rows, by Euclidean distance, have another label.
 
-    Args:
-        vectors: (n, d) float32.
-        labels: (n,), or (n, C) of several labels: another one is any other set.
-        known: (m, d) those of training rows; Euclidean distance.
-        known_labels: their labels.
+    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) of several: another one is any other set.
     """
     import torch
 
@@ -78,18 +68,14 @@ def conflicting(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, know
 
 
 def sample(rows: int, seed: int = 0) -> np.ndarray:
-    """The training rows that are looked at, rising."""
+    """Return the training rows that are looked at, rising."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
 
 
-def _words(text: str) -> Words:
-    return frozenset(word for word in split_words(text.lower()) if not is_bare_mark(word))
-
-
 def _rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """So many of the rarest words that a set which shares enough with these has one of them."""
+    """Return so many of the rarest words that a set which shares enough with these has one of them."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 
@@ -105,51 +91,38 @@ def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[st
     return False
 
 
-class Training:
+class TrainingRows:
     """The training rows of a run, read when they are first wanted."""
 
     def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:
-        """Of a run.
-
-        Args:
-            store: where it lies.
-            record: of the run.
-            tell: told what is done, where that takes long.
-        """
         self.record, self.tell = record, tell
         self._store = store
 
     @property
     def data(self) -> Dataset:
-        """The whole data set.
-
-        Raises:
-            NotAvailable: it is not here, or not any more what it was.
-        """
+        """Return the whole data set; NotAvailable if it is not here, or not any more what it was."""
         if isinstance(self._read, NotAvailable):
             raise self._read
         return self._read
 
     @cached_property
     def texts(self) -> list[str]:
-        """All of them; raises as `data`."""
-        found: list[str] = self.data.splits[TRAIN]["text"].tolist()
-        return found
+        """Return all texts; raises as `data`."""
+        return self.data.splits[TRAIN]["text"].tolist()
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """(m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
+        """Return (m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
         return self.data.targets(TRAIN)
 
     @cached_property
     def named(self) -> list[str]:
-        """The label of each by name, of several all with commas; raises as `data`."""
-        has = self.labels > 0 if self.labels.ndim == 2 else np.eye(len(self.data.classes), dtype=bool)[self.labels]
-        return label_names(has, self.data.classes)
+        """Return the label of each by name, of several all with commas; raises as `data`."""
+        return label_names(indicate(self.labels, len(self.data.classes)), self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Those whose neighbourhood is looked at, `near.MOST` at most, rising; raises as `data`."""
+        """Return the rows whose neighbourhood is looked at, `MOST` at most, rising; raises as `data`."""
         return sample(len(self.texts))
 
     @cached_property
@@ -160,24 +133,19 @@ class Training:
         return found
 
     def same(self, texts: list[str]) -> list[dict[str, int]]:
-        """Of each text the labels, with how many, of training texts that are the same to the run; raises as `data`."""
+        """Count of each text the labels of training texts that are the same to the run; raises as `data`."""
         return [dict(self._same.get(key, {})) for key in as_read(texts, self.record.config.text)]
 
     def vectors(self, width: int) -> np.ndarray:
-        """(rows, width) float32: what the model's head reads of `rows`, kept on disk.
+        """Return (rows, width) float32: what the model's head reads of `rows`, kept on disk.
 
-        Raises:
-            NotAvailable: the data are not here.
-            RunDamaged: the model cannot be read.
-            OSError: it has no weights.
+        Raises NotAvailable without data, RunDamaged if the model cannot be read, OSError without weights.
         """
 
         def make() -> np.ndarray:
-            from core.runs.load import load_run
-
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
-            return load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
+            return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
 
         folder = self._store.path(self.record.run)
         model = [file_fingerprint(folder / name) for name in (WEIGHTS, TOKENIZER)]
@@ -186,10 +154,8 @@ class Training:
 
     @cached_property
     def _read(self) -> Dataset | NotAvailable:
-        from core.runs.seen import trained_on
-
         self.tell("reading the data", None)
         try:
-            return trained_on(self.record)
+            return runs.seen.trained_on(self.record)
         except NotAvailable as error:
             return error

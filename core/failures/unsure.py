@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from core import runs
 from core.evaluation.scores import HALF, scored
 from core.exceptions import NotAvailable
 from core.failures.kept import SplitAnalysis
@@ -30,8 +31,6 @@ READINGS = 20
 FLIPS = 0.2
 SPREAD = 0.15
 SEED = 0
-VERSION = 1
-"""Raised whenever the same run and texts would give others."""
 
 
 class Uncertain(TypedDict):
@@ -42,24 +41,24 @@ class Uncertain(TypedDict):
 
 
 def unsure(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """(n,) bool: where either is large."""
+    """Return (n,) bool: where either is large."""
     found: np.ndarray = (flips >= FLIPS) | (spread >= SPREAD)
     return found
 
 
 def differing(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`flips` and `spread`, (n,) each.
+    """Compute `flips` and `spread`, (n,) each.
 
     Args:
-        said: (n, C) bool: what the run says.
-        answers: (T, n, C) bool: what it says in each reading.
+        said: (n, C) bool: what the run predicts.
+        answers: (T, n, C) bool: what it predicts in each reading.
         chances: (T, n) the probability of `said` in each reading.
     """
     return (answers != said).any(2).mean(0), chances.std(0)
 
 
 def why_not(store: RunStore, record: RunRecord) -> str:
-    """Why this run cannot be read so; empty: it can."""
+    """Return why a run cannot be read so; empty: it can."""
     model = record.config.model
     if "dropout" not in READS.get(model.family, ("dropout",)):
         return "a baseline has no dropout"
@@ -75,6 +74,7 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
     """`flips` and `spread` of each text of a split, rounded to four places."""
 
     name = "unsure"
+    VERSION = 1
     shape = Uncertain
     offer = Offer(
         "Find what is uncertain under MC dropout",
@@ -86,11 +86,10 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
     )
 
     @classmethod
-    def depends(cls, store: RunStore, record: RunRecord, split: str, said: str) -> dict[str, Any]:
-        """Return the model, the readings and the predictions; a file of the run may be missing."""
+    def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
+        """Return the model and the readings; a file of the run may be missing."""
         model = [file_fingerprint(store.path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
-        about = {"version": VERSION, "model": model, "readings": READINGS, "seed": SEED, "data": record.config.data}
-        return {**about, "said": said}
+        return {"model": model, "readings": READINGS, "seed": SEED}
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -98,17 +97,11 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
         return "errors", self.run, "--split", self.split, "--unsure"
 
     def find(self, tell: Tell) -> Uncertain:
-        """Read every text again and again.
-
-        Raises:
-            RunDamaged: the model cannot be read.
-        """
-        from core.runs.load import load_run
-
+        """Read every text again and again; RunDamaged if the model cannot be read."""
         asked, table = answers_for(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
         record = table.record
         limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
-        model, answers, chances = load_run(self.store, self.run).dropping(SEED), [], []
+        model, answers, chances = runs.load.load_run(self.store, self.run).dropping(SEED), [], []
         for reading in range(READINGS):
             tell("reading with dropout on", reading / READINGS)
             found = model.predict(table.texts).probabilities
@@ -119,7 +112,7 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
         return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
 
     def tagged(self, rows: int) -> np.ndarray | None:
-        """(n,) bool: the texts that have the tag; None: nobody has asked, or it is of another table."""
+        """Return (n,) bool: the texts with the tag; None: nobody has asked, or it is of another table."""
         found = self.read()
         return _tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 
@@ -129,12 +122,7 @@ def _tagged(found: Uncertain) -> np.ndarray:
 
 
 def find(store: RunStore, table: Table, on_progress: Tell | None = None) -> np.ndarray:
-    """As `DropoutUncertainty.tagged`, or read now and kept.
-
-    Raises:
-        NotAvailable: the run has no dropout or no weights.
-        RunDamaged: the model cannot be read.
-    """
+    """Return the tagged texts, kept or read now; NotAvailable without dropout or weights."""
     if why := why_not(store, table.record):
         raise NotAvailable(why)
     here = DropoutUncertainty.of(store, table.record, table.split)

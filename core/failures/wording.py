@@ -46,17 +46,15 @@ SIGNS = {
     "elongation": re.compile(r"([^\W\d_])\1\1", re.IGNORECASE),
     "emoji": re.compile(rf"{EMOJI}|[\U0001f1e6-\U0001f1ff]"),
     "hashtag": re.compile(r"(?<!\w)#[^\W_]"),
-}
-"""What is looked for outside of links, in any language."""
+}  # what is looked for outside of links, in any language
 _CASED = re.compile(r"(?<![\w@#$])[^\W\d_]{2,}(?!\w)")
 """Words that may be in capitals: no names of people, tags or shares."""
 _TABLES = {"negation": NEGATION, "contrast": CONTRAST, "intensifier": INTENSIFIER}
-NAMED = tuple(_TABLES)
-"""Tags of words."""
+NAMED = tuple(_TABLES)  # tags of words
 
 
 def signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Of each tag of `SIGNS`, and of `capitals`, the texts that have it, (n,) bool."""
+    """Return of each tag of `SIGNS`, and of `capitals`, the texts that have it, (n,) bool."""
     plain = [_LINK.sub(" ", text) if "://" in text or "ww." in text.lower() else text for text in texts]
     found = {name: [pattern.search(text) is not None for text in plain] for name, pattern in SIGNS.items()}
     found["capitals"] = [any(word.isupper() for word in _CASED.findall(text)) for text in plain]
@@ -64,18 +62,12 @@ def signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def words(texts: Sequence[str]) -> list[set[str]]:
-    """The different words of each text, in lower case, apostrophes straight."""
+    """Return the different words of each text, in lower case, apostrophes straight."""
     return [set(_WORD.findall(text.replace("’", "'").lower())) for text in texts]
 
 
 def of_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
-    """(n,) bool: the texts with a word of a tag of `NAMED`.
-
-    Args:
-        name: of the tag.
-        found: `words` of the texts.
-        language: one of `LANGUAGES`.
-    """
+    """Return (n,) bool: the texts, given as `words`, with a word of a tag of `NAMED` in one of `LANGUAGES`."""
     listed = _listed(name, language)
     if name == "negation" and language == "en":
         return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
@@ -83,13 +75,13 @@ def of_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
 
 
 def language(data: str, texts: Sequence[str]) -> str:
-    """The language of texts: what is known of a named data set, else what most of them seem to be in; may be empty."""
+    """Return the language of a named data set, else that which most texts seem to be in; may be empty."""
     known = SOURCES[data].language if data in SOURCES else ""
     return known or language_of(texts)
 
 
 def unknown_language(code: str) -> str:
-    """Why there are no tags of words."""
+    """Return why there are no tags of words."""
     there = ", ".join(NAMES[each] for each in LANGUAGES)
     return (
         f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
@@ -105,18 +97,10 @@ _SIGN = {"negative": -1, "positive": 1}
 
 
 def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-    """(n,) bool: where the valences of the different words add up to the side opposite to the true class.
+    """Return (n,) bool: where the valences of words add up to the side opposite to the true class, or why not.
 
     The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
-    count.
-
-    Args:
-        table: of the run.
-        words: of each text, in lower case.
-        language: of the texts.
-
-    Returns:
-        The rows, or why there are none.
+    count. `words` are the different ones of each text, in lower case.
     """
     record = table.record
     if table.task == "multi":
@@ -139,11 +123,7 @@ def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndar
 
 @functools.cache
 def _valences(name: str) -> dict[str, float]:
-    """By word, in lower case: positive less negative counts.
-
-    Raises:
-        SentiscopeError: it cannot be read.
-    """
+    """Return word, in lower case → positive less negative counts."""
     found: dict[str, float] = {}
     for word, (positive, _, negative) in read_lexicon(name):
         found[word.lower()] = found.get(word.lower(), 0.0) + positive - negative

@@ -40,7 +40,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Stage(msgspec.Struct):
-    """One stage, as in `core.evaluation.representation`."""
+    """One stage, as `core.evaluation.representation.StageSeparability`."""
 
     name: str
     width: int

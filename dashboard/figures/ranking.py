@@ -13,8 +13,7 @@ import plotly.graph_objects as go
 
 from core.evaluation.intervals import CURVES, Band
 from core.evaluation.metrics import pr_points, roc_points
-from core.evaluation.scores import Single
-from core.evaluation.weighted import precision_area, reached, roc_area
+from core.evaluation.scores import Single, precision_area, reached, roc_area
 from core.exceptions import NotAvailable
 from dashboard.figures import answers
 from dashboard.figures.decisions import Decision, Floats, Integers, bands_of, ranked, rates

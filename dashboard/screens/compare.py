@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from core import failures
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
-from core.failures.selection import keys_of
 from core.fingerprint import fingerprint
 from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord
@@ -261,7 +261,7 @@ def take_cell(source: Source) -> None:
 
 def cell_sentences(source: Source, shape: Matrix) -> None:
     """What is selected; without that, what the first model alone has right."""
-    keys = keys_of(shape.answers[0].texts)
+    keys = tuple(failures.table.keys(shape.answers[0].texts))
     now = selection.chosen(record) if (record := chosen_record()) else None
     places = {key: row for row, key in enumerate(keys)}
     rows = np.array([places[key] for key in now.keys if key in places] if now else [], np.int64)
@@ -324,7 +324,7 @@ def _select(source: Source, shape: Matrix, rows: Sequence[int] | np.ndarray, abo
     record = shape.answers[0].record
     if state.run() not in {each.run for each in (source.record, *source.others)}:
         state.choose_run(record.run)
-    keys = keys_of(shape.answers[0].texts)
+    keys = tuple(failures.table.keys(shape.answers[0].texts))
     selection.choose_keys(
         record, source.split, [keys[row] for row in rows], about, at=at, by=state.MATRIX, by_outcome=True
     )

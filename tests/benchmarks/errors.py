@@ -30,7 +30,7 @@ from pages import answered, report, watch
 from core import api
 from core.failures.code_rates import draw
 from core.failures.codes import Codes, data_of
-from core.failures.selection import keys_of
+from core.failures.table import keys as row_keys
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
@@ -148,7 +148,7 @@ def code_all(folder: Path) -> None:
     """Every row gets codes by two authors, out of 20, and 75 are drawn."""
     store, random = RunStore(folder / "runs"), np.random.default_rng(0)
     codes = Codes(store.folder, data_of(store.read("many")))
-    keys = keys_of(api.runs_predictions("many", "test", store)["text"].tolist())
+    keys = row_keys(api.runs_predictions("many", "test", store)["text"].tolist())
     for number in range(19):
         codes.add(f"cause {number}")
     for author in ("ann", "bob"):

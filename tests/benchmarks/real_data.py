@@ -33,7 +33,7 @@ import pandas as pd
 
 import core
 from core.data.load import load
-from core.evaluation.comparison import Step, Tested, holm, judge, rough
+from core.evaluation.comparison import HolmStep, Tested, holm, judge, rough
 from core.evaluation.mix import best_weight, mixed
 from core.evaluation.predict import Parts
 from core.evaluation.scores import scored
@@ -237,9 +237,9 @@ def choose(rows: Rows, done: list[str], tests: dict[tuple[str, str], Tested]) ->
     return {key: max((m for m in OURS if (key, m) in tests), key=partial(validated, key)) for key in done}
 
 
-def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> dict[tuple[str, str], Step]:
+def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> dict[tuple[str, str], HolmStep]:
     """By set and model: each column is a family over the sets, and so is, under no name, what validation chose."""
-    steps: dict[tuple[str, str], Step] = {}
+    steps: dict[tuple[str, str], HolmStep] = {}
     for model in (*dict.fromkeys(model for _, model in tests), ""):
         family = {key: tests[key, model or chosen[key]] for key in chosen if (key, model or chosen[key]) in tests}
         found = holm([test.p for test in family.values()])
@@ -288,7 +288,7 @@ def show(rows: Rows) -> None:
     print(f"not complete: {', '.join(key for key in SETS if key not in done)}")
 
 
-def marked(said: str, test: Tested, step: Step) -> str:
+def marked(said: str, test: Tested, step: HolmStep) -> str:
     """With an arrow where a difference is beyond chance, else with the rows that it would take."""
     if step.p < ALPHA:
         return f"{said} {'↑' if test.difference > 0 else '↓'}"
@@ -296,7 +296,7 @@ def marked(said: str, test: Tested, step: Step) -> str:
     return f"{said} ({rough(needed) if needed else '–'})"
 
 
-def said_of(test: Tested, step: Step) -> str:
+def said_of(test: Tested, step: HolmStep) -> str:
     low, high = test.interval(step.alpha) or (float("nan"), float("nan"))
     return f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p = {step.p:.3g}"
 

@@ -75,8 +75,8 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
     for name, value in given.items():
-        monkeypatch.setattr(f"core.failures.training.Training.{name}", value)
-    monkeypatch.setattr("core.failures.training.Training.vectors", lambda self, width: vectors)
+        monkeypatch.setattr(f"core.failures.training.TrainingRows.{name}", value)
+    monkeypatch.setattr("core.failures.training.TrainingRows.vectors", lambda self, width: vectors)
     code, out, err = cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3, "--json")
     assert code == 0, err
     found = json.loads(out)

@@ -66,15 +66,6 @@ def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeyp
 
 
 @pytest.mark.slow
-def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
-    suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
-    found = answers.probabilities(store, RUNS[0], suite.texts, 2)
-    [kept] = (Path.home() / ".cache" / "sentiscope" / answers.FOLDER).glob("*.npy")
-    kept.write_bytes(b"half a file")
-    assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
-
-
-@pytest.mark.slow
 def test_runs_stand_beside_each_other_with_what_fails(file):
     found = api.behave(*RUNS, suite=file)
     suite = found["suite"]
@@ -108,11 +99,6 @@ def test_a_run_of_several_labels_is_refused(monkeypatch, file):
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
         api.behave(RUNS[0], suite=file)
-
-
-def test_a_strange_mapping_is_refused(file):
-    with pytest.raises(InputError, match="--map joy=…: no run has this class"):
-        api.behave(RUNS[0], suite=file, rename={"joy": "positive"})
 
 
 @pytest.mark.slow

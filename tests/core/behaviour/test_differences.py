@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.behaviour.differences import difference
 from core.behaviour.judge import judge
+from core.behaviour.rates import compare_failures
 from core.behaviour.report import report
 from core.behaviour.suite import Case, Suite, SuiteTest
 
@@ -18,7 +18,7 @@ def test_of_many_cases_it_is_the_paired_normal_approximation():
     random = np.random.default_rng(1)
     first = random.random(4000) < 0.6
     second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.55)
-    found = difference(list(~first), list(~second), [str(n) for n in range(4000)], 0.0)
+    found = compare_failures(list(~first), list(~second), [str(n) for n in range(4000)], 0.0)
     low, high = found.interval(0.05)
     paired = first.astype(float) - second
     error = paired.std() / math.sqrt(4000)
@@ -29,13 +29,13 @@ def test_of_many_cases_it_is_the_paired_normal_approximation():
 
 def test_it_turns_its_sign_with_its_runs_and_is_none_between_equals():
     first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
-    one, back = difference(first, second, templates, 0.0), difference(second, first, templates, 0.0)
+    one, back = compare_failures(first, second, templates, 0.0), compare_failures(second, first, templates, 0.0)
     low, high = one.interval(0.05)
     assert one.difference == pytest.approx(1 / 3) and one.p == pytest.approx(back.p)
     assert (back.difference, *back.interval(0.05)) == pytest.approx((-1 / 3, -high, -low))
-    same = difference(first, first, templates, 0.0)
+    same = compare_failures(first, first, templates, 0.0)
     assert (same.difference, same.p) == (0, 1) and same.interval(0.05)[0] <= 0 <= same.interval(0.05)[1]
-    assert difference([None], [True], ["a"], 0.0) is None
+    assert compare_failures([None], [True], ["a"], 0.0) is None
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 7, 0.05 / 48])
@@ -44,7 +44,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
     for _ in range(80):
         cases = int(random.integers(2, 60))
         one, two = (list(random.random(cases) < share) for share in random.random(2))
-        found = difference(one, two, [str(n // 3) for n in range(cases)], random.choice([0.0, 0.4, 1.0]))
+        found = compare_failures(one, two, [str(n // 3) for n in range(cases)], random.choice([0.0, 0.4, 1.0]))
         low, high = found.interval(alpha)
         assert low <= found.difference <= high and (found.p < alpha) == (not low <= 0 <= high)
 
@@ -58,15 +58,8 @@ def asked(name, suite, failed):
 
 def test_holm_finds_what_bonferroni_finds_and_more():
     """Of ten capabilities eight differ plainly, so that the ninth need pass a half of 5 % and no tenth."""
-    tests = [
-        SuiteTest(
-            f"t{test}",
-            f"c{test}",
-            "minimum",
-            tuple(Case((f"{test} {n}",), ("positive",), f"{test} {n}") for n in range(40)),
-        )
-        for test in range(10)
-    ]
+    cases = [tuple(Case((f"{t} {n}",), ("positive",), f"{t} {n}") for n in range(40)) for t in range(10)]
+    tests = (SuiteTest(f"t{number}", f"c{number}", "minimum", own) for number, own in enumerate(cases))
     suite = Suite("ours", tuple(tests))
     found = report([asked("a", suite, [40] * 8 + [10, 0]), asked("b", suite, [0] * 8 + [4, 0])])["differences"]
     assert [each["differ"] for each in found] == [True] * 9 + [False]

@@ -62,12 +62,6 @@ def test_a_side_must_not_weaken_or_must_rise_by_more_than_the_tolerance(must, to
     assert asked("direction", case, answers, must=must, tolerance=tolerance) == (passed,)
 
 
-def test_what_fails_is_given_back():
-    test = SuiteTest("t", "c", "minimum", (Case(("a",), ("positive",)), Case(("b",), ("positive",))))
-    found = judge("run", Suite("s", (test,)), BINARY, np.array([[0.9, 0.1], [0.1, 0.9]]))
-    assert [case.texts for case in found.failing(test)] == [("a",)]
-
-
 @pytest.mark.parametrize(
     ("name", "side"),
     [

@@ -1,6 +1,5 @@
-"""Metrics: equal to scikit-learn where it has them, absent with a reason where undefined."""
+"""Metrics of one label or several: equal to scikit-learn where it has them, absent with a reason where undefined."""
 
-import json
 import math
 
 import numpy as np
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
+from core.evaluation.intervals import intervals
 from core.evaluation.metrics import (
     calibration_bins,
     confusion,
@@ -20,8 +20,9 @@ from core.evaluation.metrics import (
     pr_points,
     roc_points,
 )
+from core.evaluation.scores import confusions, tuned_thresholds
 from core.exceptions import InputError
-from core.metrics import metrics_of
+from core.metrics import metrics_of, thresholded
 
 
 @st.composite
@@ -75,30 +76,6 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert found["roc_auc_macro"] == pytest.approx(macro)
     assert found["average_precision"] == pytest.approx(precision)
     assert set(found) == set(metrics_of("single"))
-
-
-@pytest.mark.slow
-@given(scored())
-@settings(max_examples=40)
-def test_each_class_equals_scikit_learn(case):
-    labels, probabilities = case
-    names = [f"class {each}" for each in range(probabilities.shape[1])]
-    found = per_class(labels, probabilities, names)
-    expected = sk.precision_recall_fscore_support(
-        labels, probabilities.argmax(1), labels=range(len(names)), zero_division=0
-    )
-    for number, name in enumerate(names):
-        row = found[name]
-        assert [row[key] for key in ("precision", "recall", "f1", "support")] == pytest.approx(
-            [column[number] for column in expected]
-        )
-        positive = labels == number
-        assert ("roc_auc" in row) == (0 < positive.sum() < len(labels))
-        if "roc_auc" in row:
-            assert row["roc_auc"] == pytest.approx(sk.roc_auc_score(positive, probabilities[:, number]))
-            assert row["average_precision"] == pytest.approx(
-                sk.average_precision_score(positive, probabilities[:, number])
-            )
 
 
 @pytest.mark.slow
@@ -178,42 +155,6 @@ def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
     assert bins[0]["accuracy"] is None
 
 
-def test_a_perfect_and_a_hopeless_classifier_have_the_extreme_values():
-    labels = np.array([0, 1, 1])
-    perfect, hopeless = evaluate(labels, np.eye(2)[labels]), evaluate(labels, np.eye(2)[1 - labels])
-    for name in ("accuracy", "f1_macro", "roc_auc", "average_precision"):
-        assert perfect[name] == 1
-    assert (perfect["ece"], perfect["brier"], hopeless["accuracy"], hopeless["brier"]) == (0, 0, 0, 1)
-    assert hopeless["roc_auc"] == 0
-    assert math.isfinite(hopeless["loss"])
-
-
-def test_results_are_plain_json():
-    labels, probabilities = np.array([0, 1, 1]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]], np.float32)
-    results = [
-        evaluate(labels, probabilities),
-        per_class(labels, probabilities, ["a", "b"]),
-        calibration_bins(labels, probabilities),
-        roc_points(labels, probabilities, 1),
-        pr_points(labels, probabilities, 1),
-        confusion(labels, labels, 2),
-    ]
-    assert json.loads(json.dumps(results, allow_nan=False)) == results
-
-
-@pytest.mark.parametrize(
-    ("labels", "probabilities", "message"),
-    [
-        ([0], np.ones((2, 2)), "1 labels for 2 rows"),
-        ([2], np.ones((1, 2)), "between 0 and 1"),
-        ([0], np.ones((1, 1)), "two or more classes"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(labels, probabilities, message):
-    with pytest.raises(InputError, match=message):
-        evaluate(np.array(labels), probabilities)
-
-
 @pytest.mark.parametrize(
     ("said", "over", "end"), [([0, 0, 1, 1], 2, ""), ([0, 2, 1, 1], 3, "; 'rare' is predicted and counted as 0")]
 )
@@ -224,3 +165,141 @@ def test_macro_averages_name_the_classes_without_a_row(said, over, end):
     f1 = sk.f1_score(labels, said, average=None, labels=range(over), zero_division=0)
     assert evaluate(labels, np.eye(3)[said])["f1_macro"] == pytest.approx(f1.mean())
     assert describe_absent(confusion(labels, labels, 2), ("bad", "good")) == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "probabilities", "task", "message"),
+    [
+        ([0], np.ones((2, 2)), "single", "1 labels for 2 rows"),
+        ([2], np.ones((1, 2)), "single", "between 0 and 1"),
+        ([0], np.ones((1, 1)), "single", "two or more classes"),
+        ([0, 0], np.zeros((2, 3)), "multi", r"labels of shape \(2,\) for probabilities of shape \(2, 3\)"),
+        ([[0] * 3] * 2, np.zeros((2, 3)), "multi", "2 thresholds for 3 labels"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(labels, probabilities, task, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(np.array(labels), probabilities, task, np.array([0.1, 0.2]))
+
+
+@st.composite
+def scored_labels(draw, both_sides=False):
+    """Labels, probabilities with ties, and thresholds; `both_sides`: rows with and without every label."""
+    classes, rows = draw(st.integers(2, 5)), draw(st.integers(2, 40))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    labels = (random.random((rows, classes)) < draw(st.sampled_from([0.1, 0.5]))).astype(np.float32)
+    if both_sides:
+        labels[0], labels[1] = 0, 1
+    probabilities = random.integers(0, draw(st.sampled_from([4, 1000])), (rows, classes)) / 1000 * 1.001
+    return labels, np.clip(probabilities * draw(st.sampled_from([1, 250])), 0, 1), random.random(classes)
+
+
+@pytest.mark.slow
+@given(scored_labels())
+@settings(max_examples=60)
+def test_counted_metrics_of_labels_equal_scikit_learn(case):
+    labels, probabilities, thresholds = case
+    said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, "multi", thresholds)
+    for average in ("macro", "micro", "weighted", "samples"):
+        expected = sk.precision_recall_fscore_support(labels, said, average=average, zero_division=0)
+        names = [f"{name}_{average}" for name in ("precision", "recall", "f1")]
+        assert [found[name] for name in names] == pytest.approx(list(expected[:3]))
+    assert found["subset_accuracy"] == pytest.approx(sk.accuracy_score(labels, said))
+    assert found["hamming_loss"] == pytest.approx(sk.hamming_loss(labels, said))
+    losses = [sk.log_loss(y, p, labels=[0, 1]) for y, p in zip(labels.T, probabilities.T, strict=True)]
+    assert found["loss"] == pytest.approx(np.mean(losses))
+    assert found["brier"] == pytest.approx(np.mean((labels - probabilities) ** 2))
+
+
+@pytest.mark.slow
+@given(scored_labels(both_sides=True))
+@settings(max_examples=60)
+def test_ranking_metrics_of_labels_equal_scikit_learn(case):
+    labels, probabilities, _ = case
+    found = evaluate(labels, probabilities, "multi")
+    assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
+    assert found["average_precision"] == pytest.approx(
+        sk.average_precision_score(labels, probabilities, average="macro")
+    )
+    assert set(found) == set(metrics_of("multi"))
+
+
+def test_what_cannot_be_ranked_is_left_out_with_its_reason():
+    labels = np.array([[1, 0, 1], [0, 0, 1]])
+    reasons = left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
+    assert reasons.keys() == {"roc_auc_macro", "average_precision"}
+    assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
+    assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
+    assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(metrics_of("multi"))
+
+
+def test_a_probability_of_exactly_the_threshold_is_not_said():
+    found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
+    assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
+
+
+@pytest.mark.slow
+@given(scored_labels())
+@settings(max_examples=80)
+def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
+    labels, probabilities, _ = case
+    tuned = tuned_thresholds(labels, probabilities)
+    for number, column in enumerate(probabilities.T):
+        limits = np.array([tuned[number], 0.5, 0, *column])
+        said = column > limits[:, None]
+        right = (said * labels[:, number]).sum(1)
+        f1 = 2 * right / np.maximum(said.sum(1) + labels[:, number].sum(), 1)  # scikit-learn's are compared above
+        assert f1[0] >= f1.max() - 1e-12
+        if f1[1] == pytest.approx(f1[0]):
+            assert tuned[number] == 0.5
+
+
+def test_tuned_thresholds_by_hand():
+    labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
+    probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
+    # Between 0.1 and 0.2 both rows are said and no other; a label without rows keeps 0.5.
+    assert tuned_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
+
+
+def test_intervals_hold_the_value_and_know_the_thresholds():
+    random = np.random.default_rng(3)
+    labels = random.random((200, 3)) < 0.4
+    probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)
+    values, ranges = evaluate(labels, probabilities, "multi"), intervals(labels, probabilities, "multi")
+    assert ranges.keys() == values.keys()
+    for name, (low, high) in ranges.items():
+        assert low <= values[name] <= high and high - low < 0.3
+    assert ranges == intervals(labels, probabilities, "multi")
+    lower = intervals(labels, probabilities, "multi", np.array([0.2, 0.2, 0.2]))
+    assert {name for name in ranges if ranges[name] != lower.get(name)} == set(thresholded())
+
+
+def assert_each(found, true, said, probabilities):
+    """Each class has the numbers of scikit-learn, and areas where some rows have it and others have not."""
+    expected = sk.precision_recall_fscore_support(true, said, average=None, zero_division=0)
+    for number, row in enumerate(found.values()):
+        assert [row[part] for part in ("precision", "recall", "f1", "support")] == pytest.approx(
+            [column[number] for column in expected]
+        )
+        own, column = true[:, number], probabilities[:, number]
+        assert ("roc_auc" in row) == ("average_precision" in row) == (0 < own.sum() < len(own))
+        if "roc_auc" in row:
+            assert row["roc_auc"] == pytest.approx(sk.roc_auc_score(own, column))
+            assert row["average_precision"] == pytest.approx(sk.average_precision_score(own, column))
+
+
+@pytest.mark.slow
+@given(scored(), scored_labels())
+@settings(max_examples=40)
+def test_each_class_and_label_equals_scikit_learn(one, several):
+    labels, probabilities = one
+    kinds = np.arange(probabilities.shape[1])
+    true, said = (each[:, None] == kinds for each in (labels, probabilities.argmax(1)))
+    assert_each(per_class(labels, probabilities, list("abcde"[: len(kinds)])), true, said, probabilities)
+    labels, probabilities, thresholds = several
+    names, said = list("abcde"[: labels.shape[1]]), probabilities > thresholds
+    found = per_class(labels, probabilities, names, "multi", thresholds)
+    assert_each(found, labels, said, probabilities)
+    assert [row["threshold"] for row in found.values()] == pytest.approx(thresholds)
+    matrices = sk.multilabel_confusion_matrix(labels, said).tolist()
+    assert list(confusions(labels, probabilities, names, thresholds).values()) == matrices

@@ -47,15 +47,10 @@ def test_rows_come_back_in_the_order_of_the_texts(batch_size):
     assert {each.dtype for each in (found.logits, found.probabilities, found.pooled)} == {np.dtype(np.float32)}
 
 
-def test_batches_hold_texts_of_similar_length():
-    model = Counts()
-    predict_texts(model, TOKENIZER, TEXTS, batch_size=2)
-    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
-
-
 def test_no_texts_give_no_rows_of_the_right_width():
     found = predict_texts(Counts(), TOKENIZER, [])
     assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
+    assert by_passage(counted, [], 3).whole.logits.shape == (0, 2)
 
 
 def test_the_model_is_left_as_it_was_found_also_after_an_error():
@@ -69,9 +64,10 @@ def test_the_model_is_left_as_it_was_found_also_after_an_error():
     assert (model.training, model.dropout.training) == (True, False)
 
 
-def test_an_intervention_reaches_every_batch():
+def test_batches_hold_texts_of_similar_length_and_an_intervention_reaches_every_one():
     model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
     predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
+    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
     assert model.changed == [change] * 3
 
 
@@ -159,7 +155,3 @@ def test_of_three_classes_log_odds_of_two_classes_are_averaged_not_those_of_one_
         np.testing.assert_allclose(whole[one] - whole[other], (each[:, one] - each[:, other]).mean(), atol=1e-5)
     against_all = log_odds(found.each.probabilities, 0, "single").mean()
     assert abs(log_odds(found.whole.probabilities, 0, "single")[0] - against_all) > 0.01
-
-
-def test_of_no_text_it_says_nothing():
-    assert by_passage(counted, [], 3).whole.logits.shape == (0, 2)

@@ -49,20 +49,10 @@ def test_pca_never_flips(clouds):
     assert (first.axes[np.arange(2), np.abs(first.axes).argmax(1)] > 0).all()
 
 
-def test_a_new_point_lies_exactly_where_the_same_point_already_lies(clouds):
-    points, labels = clouds
-    made = project(points, labels, ProjectionConfig("pca"))
-    assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
-
-
-def test_pca_of_a_single_direction_says_what_is_missing():
-    with pytest.raises(InputError, match="width 1 have no 2 dimensions"):
-        fit_pca(np.ones((6, 1)), 2)
-
-
 def test_silhouettes_are_those_of_scikit_learn_in_both_spaces(clouds):
     points, labels = clouds
     made = project(points, labels, ProjectionConfig("pca"))
+    assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
     assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
     assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
 
@@ -82,13 +72,8 @@ def test_quality_is_measured_on_no_more_rows_than_asked(clouds):
     assert len(made.quality.rows) == len(made.quality.space) == 20
 
 
-def test_neighbours_kept_is_one_for_a_turned_map_and_none_for_too_few(clouds):
-    points, _ = clouds
-    assert neighbours_kept(points, -2 * points) == 1.0
-    assert neighbours_kept(points[:11], points[:11]) is None
-
-
-def test_neighbours_kept_counts_shared_neighbours():
+def test_neighbours_kept_counts_shared_neighbours_and_is_one_for_a_turned_map(clouds):
+    assert neighbours_kept(clouds[0], -2 * clouds[0]) == 1.0 and neighbours_kept(clouds[0][:11], clouds[0][:11]) is None
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
     after = before.copy()
     after[[0, 11]] = after[[11, 0]]  # two rows change their groups of eleven
@@ -115,8 +100,7 @@ def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbours_places():
     assert place == pytest.approx([2 / 3, 4 / 3])
 
 
-@pytest.mark.parametrize("method", ["tsne", "umap"])
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize(("method", "dimensions"), [("tsne", 2), ("umap", 3)])
 @pytest.mark.slow
 def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensions):
     points, labels = clouds
@@ -139,13 +123,12 @@ def test_a_missing_library_is_named(clouds, monkeypatch, method, module, package
         project(*clouds, ProjectionConfig(method))
 
 
-@pytest.mark.parametrize("wrong", [{"method": "mds"}, {"dimensions": 4}, {"rows": 2}])
-def test_settings_that_no_map_can_have_are_refused(wrong):
-    with pytest.raises(InputError):
-        ProjectionConfig(**wrong)
-
-
-def test_vectors_that_are_not_finite_or_too_few_are_refused(clouds):
+def test_settings_and_vectors_that_no_map_can_have_are_refused(clouds):
+    for wrong in ({"method": "mds"}, {"dimensions": 4}, {"rows": 2}):
+        with pytest.raises(InputError):
+            ProjectionConfig(**wrong)
+    with pytest.raises(InputError, match="width 1 have no 2 dimensions"):
+        fit_pca(np.ones((6, 1)), 2)
     points, labels = clouds
     with pytest.raises(InputError, match="at least 5"):
         project(points[:4], labels[:4], ProjectionConfig("pca"))
@@ -155,8 +138,7 @@ def test_vectors_that_are_not_finite_or_too_few_are_refused(clouds):
 
 
 def test_a_small_split_gets_a_smaller_perplexity():
-    assert ProjectionConfig("tsne").arguments(31)["perplexity"] == 10
-    assert ProjectionConfig("tsne").arguments(3000)["perplexity"] == 30
+    assert [ProjectionConfig("tsne").arguments(rows)["perplexity"] for rows in (31, 3000)] == [10, 30]
     assert ProjectionConfig("umap").arguments(8)["n_neighbors"] == 7
 
 

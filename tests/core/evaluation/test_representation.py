@@ -59,16 +59,9 @@ def test_a_class_with_one_row_counts_zero_and_one_without_rows_is_absent():
     found = silhouette(points, np.array([0, 0, 2]), ["a", "b", "c"])
     np.testing.assert_allclose(found.samples, [8 / 9, 7 / 8, 0])
     assert set(found.per_class) == {"a", "c"}
-
-
-def test_identical_vectors_have_silhouette_zero():
-    points = np.full((8, 3), 0.1, np.float32)
-    assert silhouette(points, np.arange(8) % 2, ["a", "b"]).overall == 0
-
-
-def test_separated_duplicates_have_silhouette_one():
-    points = np.repeat(np.array([[0.1, 7.3], [4.7, -0.3]], np.float32), 4, axis=0)
-    assert silhouette(points, np.repeat([0, 1], 4), ["a", "b"]).overall == 1
+    assert silhouette(np.full((8, 3), 0.1, np.float32), np.arange(8) % 2, ["a", "b"]).overall == 0, "all the same"
+    apart = np.repeat(np.array([[0.1, 7.3], [4.7, -0.3]], np.float32), 4, axis=0)
+    assert silhouette(apart, np.repeat([0, 1], 4), ["a", "b"]).overall == 1, "separated duplicates"
 
 
 def test_far_from_the_origin_nothing_is_lost():

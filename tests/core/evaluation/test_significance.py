@@ -51,13 +51,9 @@ def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told
     assert (found.interval(0.001) is not None) == told == (found.rows_needed(0.05) is not None)
 
 
-def test_an_interval_ends_where_the_metric_does():
-    first, second = np.arange(14) < 12, np.arange(14) >= 13
-    low, high = accuracy(both(first, second)).interval(1e-4)
+def test_an_interval_ends_where_the_metric_does_and_where_all_rows_favour_one_p_is_that_of_the_signs():
+    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).interval(1e-4)
     assert low < 0.7 and high == 1.0
-
-
-def test_where_every_row_favours_the_same_one_p_is_that_of_the_signs():
     found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
     assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
@@ -164,12 +160,6 @@ def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
     )
 
 
-def test_the_gaps_add_up_to_the_calibration_error():
-    scores = answers(np.random.default_rng(2), 80)
-    error = METRICS["ece"].measure(scores, np.ones((1, 80)))[0]
-    assert np.abs(METRICS["ece"].parts(scores).mean(0)).sum() == pytest.approx(error)
-
-
 def test_one_too_sure_and_one_too_timid_are_not_swapped():
     random = np.random.default_rng(3)
     sure, timid, other = (answers(random, 1500, shift) for shift in (0.1, -0.1, 0.1))
@@ -187,13 +177,10 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alp
         assert low < found.difference < high and (found.p < alpha) == (not low <= 0 <= high)
 
 
-def test_a_model_and_itself_are_the_same():
-    scores = answers(np.random.default_rng(5), 50)
-    found = compared(scores, scores)
-    assert (found.difference, found.p, found.interval(0.05)) == (0.0, 1.0, None)
-
-
-def test_the_order_of_the_two_turns_the_sign_alone():
+def test_the_order_of_the_two_turns_the_sign_alone_and_a_model_and_itself_are_the_same():
     first, second = (answers(np.random.default_rng(seed), 200) for seed in (6, 7))
     one, other = compared(first, second), compared(second, first)
     assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)
+    found, error = compared(first, first), METRICS["ece"].measure(first, np.ones((1, 200)))[0]
+    assert (found.difference, found.p, found.interval(0.05)) == (0.0, 1.0, None)
+    assert np.abs(METRICS["ece"].parts(first).mean(0)).sum() == pytest.approx(error), "the gaps add up to it"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,13 +32,6 @@ def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp
     assert kept == {("hm", "ann", "/a"), ("ha", "ben", "/b"), ("no", "", "/d"), ("so", "", "/e")}
     with open(planned(tmp_path), encoding="utf-8") as file:
         assert json.load(file) == [{"text": "not bad", "label": "positive"}]
-
-
-@pytest.mark.slow
-def test_a_class_of_thirty_keeps_all(tmp_path):
-    with ThreadPoolExecutor(30) as pool:
-        list(pool.map(lambda n: keep_example(tmp_path, f"text {n}", "positive", author=f"s{n}"), range(30)))
-    assert {each.text for each in counter_examples(tmp_path)} == {f"text {n}" for n in range(30)}
 
 
 def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):

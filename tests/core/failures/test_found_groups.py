@@ -10,7 +10,7 @@ import pytest
 from sklearn.cluster import HDBSCAN
 
 from core.failures.found_groups import NAMELESS, cluster, named, report
-from core.failures.phrases import overused
+from core.failures.phrases import Phrases
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_group_is_called_by_the_words_that_mark_it_each_only_once(planted):
     first, second, third = found.groups
     assert {first.name, second.name} == {"again · delivery · late", "money · please · refund"}
     assert third.name == "it · there · was", "more often than elsewhere, though what is strewn says it too"
-    words = overused(texts, kinds == 0)
+    words = Phrases(texts).overused(kinds == 0)
     assert first.words[0] == words[0] and first.words[0].selected == 60
     assert first.places.tolist() == list(range(0, 120, 2)) and found.none.tolist() == list(range(360, 420, 2))
 

@@ -15,10 +15,9 @@ from sklearn.neighbors import NearestNeighbors
 
 from core.exceptions import InputError, NotAvailable
 from core.failures import neighbours
-from core.failures import neighbours as common_of
 from core.failures.neighbours import MODEL, WORDS, Nearest, around, common
 from core.failures.table import read_table
-from core.failures.training import Training
+from core.failures.training import TrainingRows
 from core.runs.projections import Space
 from core.runs.store import RunStore
 
@@ -32,12 +31,12 @@ def near(tmp_path, monkeypatch):
     rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
     answering(store, "one", np.full((3, 2), 0.5), rows)
     table = read_table(store, "one")
-    training = Training(store, table.record)
+    training = TrainingRows(store, table.record)
     given = {"texts": KNOWN, "named": ["bad", "good", "good", "bad", "good"], "rows": np.arange(5)}
     for name, value in given.items():
         training.__dict__[name] = value
     vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
-    monkeypatch.setattr(Training, "vectors", lambda self, width: vectors[:, :width])
+    monkeypatch.setattr(TrainingRows, "vectors", lambda self, width: vectors[:, :width])
     return Nearest(table, training), training, vectors
 
 
@@ -73,7 +72,7 @@ def test_without_the_data_it_says_why(tmp_path):
     answering(store, "one", [[0.4, 0.6]], pd.DataFrame({"text": ["one"], "label": [0]}), data__name="/no/such.csv")
     table = read_table(store, "one")
     with pytest.raises(NotAvailable, match="cannot be read here"):
-        Nearest(table, Training(store, table.record)).of([0], 2, None)
+        Nearest(table, TrainingRows(store, table.record)).of([0], 2, None)
 
 
 VECTORS = np.random.default_rng(4).normal(size=(30, 4)).astype(np.float32)
@@ -96,9 +95,8 @@ def test_those_outside_count_for_every_row_that_has_them_among_its_ten_nearest(t
     assert found["near"].is_monotonic_decreasing and found["row"].isin(outside).all()
     mean = {row: distances[outside[near] == row].mean() for row in votes}
     assert found["distance"].tolist() == pytest.approx([mean[row] for row in found["row"]], abs=1e-6)
-    assert (
-        around(table, Space(np.arange(30), VECTORS, np.zeros(30)), places)["row"].tolist() == found["row"].tolist()[:10]
-    )
+    ten = around(table, Space(np.arange(30), VECTORS, np.zeros(30)), places)
+    assert ten["row"].tolist() == found["row"].tolist()[:10]
 
 
 def test_of_rows_that_lie_not_in_the_space_or_are_all_of_it_there_are_none(table, monkeypatch):
@@ -118,16 +116,9 @@ TRAINING = SimpleNamespace(
 )
 
 
-@pytest.fixture(scope="module")
-def trained_table(tmp_path_factory):
-    store, labels = RunStore(tmp_path_factory.mktemp("common") / "runs"), np.arange(30) % 2
-    answering(store, "one", right_where(np.arange(30) > 8, labels), texts(labels))
-    return read_table(store, "one")
-
-
-def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nearest(trained_table):
+def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nearest(table):
     places = np.array([2, 3, 5, 7, 11, 13])
-    found = common(trained_table, places, ASKED[places], TRAINING, most=25)
+    found = common(table, places, ASKED[places], TRAINING, most=25)
     distances, near = NearestNeighbors(n_neighbors=10, metric="cosine").fit(TRAINED).kneighbors(ASKED[places])
     votes = Counter(near.ravel().tolist())
     mean = {row: 1 - distances[near == row].mean() for row in votes}
@@ -138,26 +129,24 @@ def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nea
     assert found.found["likeness"].tolist() == pytest.approx([mean[row] for row in expected], abs=1e-6)
     assert found.found["text"].tolist() == [f"trained {ROWS[row]}" for row in expected]
     named = np.array(LABELS, object)[ROWS][near]
-    truth, said = (trained_table.frame[name].to_numpy(object)[places, None] for name in ("truth", "said"))
+    truth, said = (table.frame[name].to_numpy(object)[places, None] for name in ("truth", "said"))
     assert (found.true, found.said) == pytest.approx(((named == truth).mean(), (named == said).mean()))
     assert (found.n, found.looked_at, found.among, found.each) == (6, 6, 80, 10)
     assert found.report()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
 
 
-def test_nothing_selected_has_no_neighbours(trained_table):
-    found = common(trained_table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
-    assert (found.n, found.true, found.said, len(found.found)) == (0, 0.0, 0.0, 0) and found.report()[
-        "neighbours"
-    ] == []
+def test_nothing_selected_has_no_neighbours(table):
+    found = common(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
+    assert (found.n, found.true, found.said, found.report()["neighbours"]) == (0, 0.0, 0.0, [])
 
 
-def test_of_very_many_a_sample_is_looked_at(trained_table, monkeypatch):
-    monkeypatch.setattr(common_of, "MOST_SELECTED", 12)
-    found = common(trained_table, np.arange(30), ASKED, TRAINING)
+def test_of_very_many_a_sample_is_looked_at(table, monkeypatch):
+    monkeypatch.setattr(neighbours, "MOST_SELECTED", 12)
+    found = common(table, np.arange(30), ASKED, TRAINING)
     assert (found.n, found.looked_at) == (30, 12) and found.found["near"].max() <= 12
 
 
 @pytest.mark.parametrize("most", [0, 201])
-def test_so_many_cannot_be_asked_for(trained_table, most):
+def test_so_many_cannot_be_asked_for(table, most):
     with pytest.raises(InputError, match="a number of sentences from 1 to 200"):
-        common(trained_table, np.arange(3), ASKED[:3], TRAINING, most=most)
+        common(table, np.arange(3), ASKED[:3], TRAINING, most=most)

@@ -99,10 +99,9 @@ def test_all_clauses_hold_and_none_is_everything(table):
     assert rules.rows((), table).all()
 
 
-@pytest.mark.parametrize("clause", ["wrong", "truth=so so", "margin=0.1..0.3", "text~=a", "a=b=x"])
-def test_a_clause_is_written_as_it_is_read(table, clause):
-    (read,) = rules.read([clause], table)
-    assert str(read) == clause and rules.read([str(read)], table) == (read,)
+def test_a_clause_is_written_as_it_is_read(table):
+    clauses = ["wrong", "truth=so so", "margin=0.1..0.3", "text~=a", "a=b=x"]
+    assert list(map(str, rules.read(clauses, table))) == clauses
 
 
 @pytest.mark.parametrize(
@@ -150,6 +149,4 @@ def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
 def test_which_rules_speak_of_codes():
     assert [rules.of_codes(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
     assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
-    assert [rules.of_readers(rule) for rule in ("coded", "code=a", "noted", "unnoted", "noted=a")] == [True] * 4 + [
-        False
-    ]
+    assert all(map(rules.of_readers, ("coded", "code=a", "noted", "unnoted"))) and not rules.of_readers("noted=a")

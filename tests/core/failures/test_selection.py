@@ -24,7 +24,7 @@ from core.failures.selection import (
     recall,
     select,
 )
-from core.failures.table import read_table
+from core.failures.table import keys, read_table
 from core.failures.tags import Tagged
 from core.runs.store import RunStore
 
@@ -110,7 +110,7 @@ def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(s
 
 
 def test_sentences_of_no_table_come_back_with_what_they_say_and_are(store):
-    group = Group(selection.keys_of(["not bad", "not bad"]), "fails", ("not bad", "not bad"), ("positive", "positive"))
+    group = Group(tuple(keys(["not bad", "not bad"])), "fails", ("not bad", "not bad"), ("positive", "positive"))
     rule = keep(store, group)
     assert recall(store, rule.removeprefix("ids:")) == group and len(set(group.keys)) == 2
 

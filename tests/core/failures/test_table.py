@@ -26,13 +26,6 @@ def test_every_number_of_a_row_is_that_of_its_probabilities(store):
     assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
 
 
-def test_rows_of_one_class_have_their_errors(store):
-    answering(store, "one", [[0.9, 0.1], [0.2, 0.8]], texts([0, 0]))
-    table = read_table(store, "one")
-    assert table.wrong.tolist() == [False, True]
-    np.testing.assert_allclose(table.frame["margin"], [0.8, 0.6])
-
-
 def test_of_several_labels_what_is_missed_and_invented_stands_beside(store):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]

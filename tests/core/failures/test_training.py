@@ -36,13 +36,8 @@ def test_near_duplicates_are_those_of_all_pairs(seed):
 
 
 def test_case_punctuation_and_order_do_not_make_a_text_another():
-    assert near_duplicates(["GOOD film!", "film good", "bad film", "", "!!!"], ["Good film.", "...", ""]).tolist() == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    found = near_duplicates(["GOOD film!", "film good", "bad film", "", "!!!"], ["Good film.", "...", ""])
+    assert np.flatnonzero(found).tolist() == [0, 1]
     assert near_duplicates([], ["a"]).tolist() == [] and near_duplicates(["a"], []).tolist() == [False]
 
 

@@ -47,17 +47,11 @@ def test_one_dropped_entry_in_four_is_what_the_closed_form_says():
     assert torch.equal(dropping(nn.Sequential(Dropout(0.0)), 0)(x), x)
 
 
-@pytest.fixture
-def place(tmp_path):
-    """Eighty sentences in a file."""
+@pytest.mark.slow
+def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(tmp_path):
     rows = [f"a {('good', 'bad')[n % 2]} film number {n} of the day,{('yes', 'no')[n % 2]}" for n in range(80)]
     (tmp_path / "films.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(place):
-    made = train(str(place / "films.csv"), "vanilla", {**TINY, "model.dropout": 0.5}, epochs=1, name="dropped")
+    made = train(str(tmp_path / "films.csv"), "vanilla", {**TINY, "model.dropout": 0.5}, epochs=1, name="dropped")
     store = made.store
     assert "--unsure" in made.errors(tags=True)["absent"][NAME]
     heard = []

@@ -9,7 +9,7 @@ import pytest
 from answering import right_where, texts
 from knowing import known_of
 
-from core.failures.phrases import overused as plainly
+from core.failures.phrases import Phrases
 from dashboard.figures.analysis import analyse
 from dashboard.figures.distinguishing_features import (
     columns_table,
@@ -34,7 +34,7 @@ def known(tmp_path):
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     shown = overused(analyse(known[0], "wrong", known[1]))
-    assert list(shown.found) == plainly(known[0].table.texts, known[0].table.wrong)
+    assert list(shown.found) == Phrases(known[0].table.texts).overused(known[0].table.wrong)
     marks = words_table(shown).marks
     first, mark = shown.found[0], marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
