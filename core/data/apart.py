@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.data import limits
-from core.data.decisions import ReadingDecision
+from core.data.findings import ReadingDecision
 from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve

@@ -29,7 +29,7 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
+        `decisions` (those of all files: a `core.data.findings.ReadingDecision` each, with its `file`), and where it
         loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     reports, dataset, problem = list[FileReport](), None, ""
@@ -65,7 +65,9 @@ def _inspect(config: DataConfig) -> list[dict[str, Any]]:
         path = resolve(config.name, folders=True)
     except SentiscopeError:  # the loading says so
         return []
-    paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
+    paths = [path] if os.path.isfile(path) else []
+    if os.path.isdir(path):
+        paths = [first for first, *_ in split_files(path).values()]
     return [_inspect_file(path, config) for path in paths]
 
 

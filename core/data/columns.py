@@ -24,17 +24,13 @@ LABEL_NAMES = (
     "labels y gold_label is_duplicate intent annotation accept"
 ).split()
 PAIR_NAMES = (
-    ("sentence1", "sentence2"),
-    ("sentence_1", "sentence_2"),
-    ("sentence_a", "sentence_b"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question_1", "question_2"),
-    ("text1", "text2"),
-    ("text_1", "text_2"),
-    ("text_a", "text_b"),
+    *(("sentence1", "sentence2"), ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b")),
+    *(("premise", "hypothesis"), ("question1", "question2"), ("question_1", "question_2")),
+    *(("text1", "text2"), ("text_1", "text_2"), ("text_a", "text_b")),
 )
 """Two columns of these names are the texts of a pair."""
+KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
+"""Names by which columns of texts and labels are known."""
 
 SINGLE = "none"
 """As `data.pair`: each text is read by itself, whatever the columns are called."""

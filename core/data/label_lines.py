@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 import pandas as pd
 
 from core.data import limits
-from core.data.findings import Finding, plural
+from core.data.findings import Finding, RawTable, plural
 
 _PREFIX = "__label__"
 _PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
@@ -22,17 +21,8 @@ _MOST_AT = 20
 """Most labels behind an at sign: beyond, they are rather names of people."""
 
 
-@dataclass(frozen=True)
-class LabelLines:
-    """The rows of such a file."""
-
-    frame: pd.DataFrame
-    """Columns `text` and `label`: a word, or a list of words where a line has several; None where it has none."""
-    findings: tuple[Finding, ...]
-
-
-def read_label_lines(text: str, file: str) -> LabelLines | None:
-    """Read lines that carry their label; None if they are not of such a form.
+def read_label_lines(text: str, file: str) -> RawTable | None:
+    """Read lines that carry their label, or lists of labels where a line has several; None: they have no such form.
 
     Raises:
         DataError: there are more than allowed (`limits`).
@@ -69,7 +59,7 @@ def read_label_lines(text: str, file: str) -> LabelLines | None:
         message = f"{plural(without, 'line')} without a label in that form"
         findings.append(Finding("lines-without-label", "warning", without, message))
     frame = pd.DataFrame(cells, columns=["text", "label"], dtype=object)
-    return LabelLines(frame, tuple(findings))
+    return RawTable(frame, "text", header=False, findings=tuple(findings))
 
 
 def _ends_with_label(lines: list[str]) -> bool:

@@ -16,11 +16,10 @@ import pandas as pd
 from core.data import conll
 from core.data.cells import as_words, clean_label
 from core.data.columns import CLASS_TEXTS, SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
-from core.data.decisions import ReadingDecision, join_decisions
 from core.data.delimited import NAMES
-from core.data.files import RawTable, ReadingSettings, read_table, refusing
-from core.data.findings import Finding, plural, shown
-from core.data.folders import SPLIT_NAMES, read_classes, split_files
+from core.data.files import ReadingSettings, read_table, refusing
+from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, shown
+from core.data.folders import SPLIT_NAMES, DiskFolder, read_classes, split_files
 from core.data.labels import (
     WITHHELD,
     LabelNames,
@@ -142,7 +141,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     """
     names, files = read_label_names(folder), split_files(folder)
     if not files:
-        texts = read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
+        texts = read_classes(DiskFolder(folder), str(folder), settings.get("encoding", ""), 2 if to_train else 1)
         cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
         notes = [*texts.notes, *(each.message for _, found in cleaned.values() for each in found)]
         splits = {split: rows for split, (rows, _) in cleaned.items()}
@@ -150,12 +149,15 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         notes += [each.message for each in find_alike(classes)]
         return LabeledSplits(splits, classes, tuple(notes), decisions=texts.decisions)
     if to_train and not {TRAIN, WHOLE} & set(files):
-        raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
+        there = ", ".join(paths[0].name for paths in files.values())
+        raise DataError(f"found {there} but no train file", file=str(folder))
     decisions = dict[str, list[ReadingDecision]]()
     splits, notes = dict[str, pd.DataFrame](), list[str]()
     layout, several = None, _are_several(names)
     for split in sorted(files, key=list(SPLIT_NAMES).index):
-        file, table, label = files[split].name, read_table(files[split], **settings), settings.get("label", "")
+        path, *others = files[split]
+        file, table, label = path.name, read_table(path, **settings), settings.get("label", "")
+        notes += [f"`{shown(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
         tagged = table.kind == conll.KIND
         if layout and to_train and _lacks_labels(table, layout):
             aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
@@ -267,13 +269,7 @@ def _find_layout(
 ) -> Layout:
     """Choose the columns of a table, and find how its labels are written.
 
-    Args:
-        table: The table.
-        columns: Its columns (`describe`).
-        settings: How a person wants it read.
-        several: Texts have several labels.
-        file: Name for messages.
-        first: The layout of train, whose sign between labels holds where another split has fewer of them.
+    The sign between labels in train (`first`) holds where another split has fewer of them.
     """
     if table.kind == conll.KIND:
         return TAGGED
@@ -289,9 +285,8 @@ def _find_layout(
 def _lacks_labels(table: RawTable, layout: Layout) -> bool:
     """Return whether a table has the text column of a layout and no label column of any name."""
     names = set(map(str, table.frame.columns))
-    return (
-        table.header and layout.text in names and not names & set(layout.labels) and not any(map(is_label_name, names))
-    )
+    labels = names & set(layout.labels) or any(map(is_label_name, names))
+    return table.header and layout.text in names and not labels
 
 
 def _are_several(names: LabelNames | None) -> bool:

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
-from core.data.decisions import ReadingDecision, name_files, offer_for_all
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
-from core.data.findings import Finding, plural, shown
+from core.data.findings import Finding, ReadingDecision, name_files, offer_for_all, plural, shown
 from core.data.table_head import TableHead
 from core.numbers import count
 

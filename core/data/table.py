@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from core.data.decisions import ReadingDecision
+from core.data.findings import ReadingDecision
 
 if TYPE_CHECKING:
     import numpy as np

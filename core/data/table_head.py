@@ -8,17 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.data.cells import is_missing
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
+from core.data.columns import KNOWN_NAMES
 
 HEADER_ROWS = 2_001
 """Rows that tell whether the first one names the columns."""
 _MOST_TITLES = 20
 """Rows above the header at most."""
-_HEADER_WORDS = (
-    frozenset("date user query author index id tweet_id review_id document_id sentence_id split summary title".split())
-    | frozenset(TEXT_NAMES)
-    | frozenset(LABEL_NAMES)
-    | {name for pair in PAIR_NAMES for name in pair}
+_HEADER_WORDS = KNOWN_NAMES.union(
+    "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _IMPORT = '{"ImportId"'

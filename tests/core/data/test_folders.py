@@ -40,7 +40,7 @@ def test_other_kinds_and_names_of_splits(tmp_path, dev):
     found = read_folder(tmp_path)
     assert list(found.splits) == ["train", "validation"] and found.classes == ("0", "1")
     assert list(found.splits["validation"]["label"]) == ["0", "1", "0", "1"]
-    assert split_files(tmp_path)["validation"].name == dev
+    assert split_files(tmp_path)["validation"][0].name == dev
 
 
 def decided(found, what):
