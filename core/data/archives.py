@@ -26,7 +26,6 @@ _FIRST = ("all", "train", "training", "data")
 """Stems of the tables that are read before others."""
 _MOST_MEMBERS = 200_000
 _DEEPEST = 30
-"""Folders in each other."""
 _ENCRYPTED = 0x1
 _DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError)
 _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
@@ -38,9 +37,7 @@ class Unpacked:
 
     data: bytes
     name: str
-    """Of the member, or of the file without `.gz`."""
     parts: tuple[str, ...] = ()
-    """The tables of an archive."""
     part: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -55,11 +52,7 @@ def is_archive(data: bytes, file: str) -> bool:
 
 
 def unpack_gzip(data: bytes, file: str) -> Unpacked:
-    """Unpack a gzip file.
-
-    Raises:
-        DataError: it is damaged, holds another archive, or unpacks to more than is allowed.
-    """
+    """Unpack a gzip file; refuse a damaged one, another archive in it, or more than is allowed."""
     name = file[: -len(".gz")] if file.lower().endswith(".gz") else file
     try:
         with gzip.open(io.BytesIO(data)) as stream:
@@ -72,17 +65,7 @@ def unpack_gzip(data: bytes, file: str) -> Unpacked:
 
 
 def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
-    """Unpack one table of a zip archive.
-
-    Args:
-        data: The archive.
-        file: Its name for messages.
-        part: The table that is read, by its name in the archive; empty: the one of training, else the first.
-
-    Raises:
-        DataError: it is damaged, has a password, has no table (the message says what is in it), or unpacks to more than
-            is allowed.
-    """
+    """Unpack one table of a zip archive: `part` by its name in the archive, else that of training or the first."""
     with _open_archive(data, file) as (archive, members):
         tables = _tables(members, file)
         chosen = _chosen(tables, part, file)
@@ -101,11 +84,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
-    """Read the class folders in a zip archive, or files that are named after classes; None: it has tables.
-
-    Raises:
-        DataError: it is damaged, has a password, or unpacks to more than is allowed.
-    """
+    """Read the class folders in a zip archive, or files that are named after classes; None: it has tables."""
     with _open_archive(data, file) as (archive, members):
         if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
             return None

@@ -19,18 +19,15 @@ from core.paths import resolve
 
 
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
-    """Load what `config.name` (a path, or a registered name) means, and look at every file of it.
-
-    A file that can be read is read once.
+    """Load what `config.name` (a path, or a registered name) means, and look at every file of it, read once.
 
     Args:
-        config: how it is read.
-        further: what else is told of a data set that loads.
+        config: How it is read.
+        further: What else is told of a data set that loads.
 
     Returns:
-        `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.findings.ReadingDecision` each, with its `file`), and where it
-        loads `task`, `classes`, `splits` (rows of each) and `notes`.
+        `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads
+        `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:

@@ -149,7 +149,6 @@ class DataConfig:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
     def _check_values(self) -> None:
-        """Each for itself."""
         for name in (
             "name",
             "text",
@@ -185,11 +184,7 @@ class DataConfig:
         return {name: getattr(self, name) for name in names}
 
     def renamed(self) -> dict[str, str]:
-        """Label → class; to an empty name: its rows are left out.
-
-        Raises:
-            ConfigError: a part has no sign of equality.
-        """
+        """Return label → class; to an empty name: its rows are left out."""
         parts = [part.rpartition("=") for part in _listed(self.rename)]
         if wrong := [last for old, _, last in parts if not old]:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
@@ -212,11 +207,7 @@ class DataConfig:
         return tuple(_listed(self.lineage))
 
     def shares(self) -> tuple[float, float, float]:
-        """The three shares of `split`.
-
-        Raises:
-            ConfigError: if they are not three positive numbers with sum 1.
-        """
+        """Return the three shares of `split`; refuse what are no positive numbers with sum 1."""
         try:
             parts = tuple(float(part) for part in self.split.split("/"))
         except ValueError:
@@ -227,7 +218,6 @@ class DataConfig:
 
 
 def _listed(text: str) -> list[str]:
-    """Parts between commas, in double quotes where one has a comma itself."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()]
     except csv.Error as error:

@@ -52,14 +52,7 @@ class EncodingGuess:
 
 
 def guess_encoding(data: bytes) -> EncodingGuess:
-    """Find the encoding of bytes that are not UTF-8.
-
-    Args:
-        data: The whole file, or lines of it.
-
-    Returns:
-        The likeliest encoding; it is always a guess.
-    """
+    """Find the likeliest encoding of bytes that are not UTF-8; it is always a guess."""
     sample = b"\n".join(lines_beyond_ascii(data))
     best: dict[str, tuple[float, str, str]] = {}
     for encoding in _languages():
@@ -175,7 +168,6 @@ def _likelihood(pairs: Counter[tuple[str, str]], model: _Language) -> float:
 
 
 def _probability(before: str, here: str, model: _Language) -> float:
-    """Log-probability of a character after another."""
     if here <= "\x7f" and before <= "\x7f":
         return _ASCII
     if not _is_letter(here):

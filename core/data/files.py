@@ -1,7 +1,4 @@
-"""Files to raw tables, their kinds told apart by content.
-
-CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text, also packed with gzip or zip.
-"""
+"""Read files as raw tables; their kinds are told apart by content."""
 
 from __future__ import annotations
 
@@ -53,41 +50,29 @@ FOREIGN = {
 
 
 class TableSettings(TypedDict, total=False):
-    """Settings by which a file becomes a table; those left out or empty are found by inspection."""
+    """Settings by which a file becomes a table, see `DataConfig`; those left out are found by inspection."""
 
     delimiter: str
-    """Of the fields of a text file; `tab`, or `conll`: a word and its tag a line."""
     encoding: str
-    """Of a text file."""
     header: str
-    """`yes` or `no`: whether the first row of a delimited text or sheet names its columns."""
     quoting: str
-    """Of the fields of a delimited text, one of `core.data.delimited.QUOTINGS`."""
     sheet: str
-    """Which table of several: a sheet of a workbook, a key of JSON, a file or split of a zip archive; else the first
-    visible sheet with a table, the longest list, what training reads.
-    """
 
 
 class ReadingSettings(TableSettings, total=False):
-    """Settings by which a file becomes labelled rows; those left out or empty are found by inspection."""
+    """Settings by which a file becomes labelled rows, see `DataConfig`."""
 
     text: str
-    """Name or 0-based number of the text column."""
     label: str
-    """Likewise of the label column; `a,b` or `y_*`: 0/1 columns."""
     pair: str
-    """Likewise of the column of second texts; `none`: texts are single."""
     separator: str
-    """Sign between several labels in one cell; `none`: each cell is one label."""
 
 
 def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of one file; its kind is decided by its content, not by its name.
 
     Raises:
-        DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
-            is allowed (`limits`).
+        DataError: it is of no kind that can be read, damaged, or asks for more than is allowed (`limits`).
     """
     data = limits.read_bytes(path)
     if data.startswith(GZIP):
@@ -125,11 +110,7 @@ def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
 
 @contextlib.contextmanager
 def refusing(table: RawTable, file: str) -> Iterator[None]:
-    """Say in the refusal of a table what was seen in the file: `a list of 60 objects under `data``.
-
-    Raises:
-        DataError: its columns cannot be used, or it has one only; of lines of text `columns.choose` says so.
-    """
+    """Say in the refusal of a table what was seen in the file; refuse what cannot be used, or has one column only."""
     for each in table.findings:
         if each.level == "refused":
             raise DataError(each.message, file=file)

@@ -49,11 +49,7 @@ def is_hidden(name: str) -> bool:
 
 
 def class_named(name: str) -> str:
-    """Return the class that a folder or file is named after.
-
-    Raises:
-        DataError: the name is not in UTF-8.
-    """
+    """Return the class that a folder or file is named after; refuse a name that is not in UTF-8."""
     if (plain := without_surrogates(name)) != name:
         raise DataError(f"the name '{shown(plain)}' of a class is not in UTF-8; rename its folder or file")
     return name
@@ -112,20 +108,17 @@ TextFolder = DiskFolder | ZipFolder
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """Where the texts of each class lie."""
+    """Split (or `all`) → class → its folder, and the folders of texts without a label."""
 
     splits: dict[str, dict[str, TextFolder]]
-    """Split (or `all`) → class → its folder."""
     left_out: tuple[str, ...] = ()
-    """Folders of texts without a label."""
 
 
 @dataclass(frozen=True)
 class ClassTexts:
-    """The texts of class folders, or of files named after classes."""
+    """The texts of class folders or files: rows of each split, `text` and `label`."""
 
     splits: dict[str, pd.DataFrame]
-    """Rows of each split, `text` and `label`."""
     classes: tuple[str, ...]
     notes: tuple[str, ...]
     decisions: tuple[ReadingDecision, ...]
@@ -147,11 +140,7 @@ def split_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> ClassTexts:
-    """Read a folder of texts for each class, or a file for each of at least so many classes.
-
-    Raises:
-        DataError: it has neither, or a file cannot be read as texts of one class.
-    """
+    """Read a folder of texts for each class, or a file for each of at least so many classes."""
     if by_folder := find_folders(folder):
         return read_folders(by_folder, file, encoding)
     names = name_class_files(folder)
@@ -217,16 +206,7 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
 
 
 def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
-    """Read the texts of class folders, in the order of their names.
-
-    Args:
-        found: Where they lie.
-        file: The folder of all for messages.
-        encoding: Of every file; empty: found in all of them together.
-
-    Raises:
-        DataError: a file cannot be opened or read as text, or they are more than allowed (`limits`).
-    """
+    """Read the texts of class folders, in the order of their names."""
     rows = [
         (split, label, folder, name)
         for split, classes in found.splits.items()
@@ -259,7 +239,6 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
 
 
 def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[str, bytes]:
-    """Read files that are no larger together than one file may be; return path → bytes."""
     texts, left = dict[str, bytes](), limits.current().size * limits.MEGABYTE
     for folder, name in files:
         data = folder.read(name)

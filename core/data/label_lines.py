@@ -22,11 +22,7 @@ _MOST_AT = 20
 
 
 def read_label_lines(text: str, file: str) -> RawTable | None:
-    """Read lines that carry their label, or lists of labels where a line has several; None: they have no such form.
-
-    Raises:
-        DataError: there are more than allowed (`limits`).
-    """
+    """Read lines that carry their label, or lists of labels where a line has several; None: they do not."""
     if _PREFIX not in text[:10_000] and "@" not in text[:10_000]:
         return None
     first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:_LOOKED_AT]
@@ -63,7 +59,6 @@ def read_label_lines(text: str, file: str) -> RawTable | None:
 
 
 def _ends_with_label(lines: list[str]) -> bool:
-    """Return whether nearly all lines end with an at sign and one of a few labels."""
     found = [match[2] for line in lines if (match := _AT_END.fullmatch(line))]
     counts = Counter(found)
     return (

@@ -47,26 +47,20 @@ def load(
     """Load the labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
-    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
-    `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
-    cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
-    train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules; the
-    training texts of `config.add` join the training split alone, and so do the counter-examples of `config.examples`,
-    which `config.limit` does not touch. What was done stands in `notes`.
+    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew,
+    `config.folds` holds one part out as test. Every cut is stratified, seeded, and follows the classes as the file
+    has them: `config.rename` and `config.order` change no split. Classes that train lacks leave the other splits.
+    Training texts of `config.add` and `config.examples` join train alone. What was done stands in `notes`.
 
-    A cut follows the classes as the file has them, before `config.rename` and `config.order`: neither changes which
-    rows are in which split. A class of three rows or more has one in each part (`splits.cover_classes`). Runs that are
-    older than this rule have `config.split_rule` 1. Texts of `config.lineage` leave every split but train.
-
-    `on_report` is called with what was found in a person's own file.
-
-    Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
+    Args:
+        config: What is read, and how it is cut.
+        to_train: Whether added sets and those kept apart are read; they change train alone, and may not be here.
+        on_report: Called with what was found in a person's own file.
 
     Raises:
-        DataError: if name, path or content cannot be used.
-        NotAvailable: if a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
-        ConfigError: if `config.limit` is below the number of classes, or `config.rename` or `config.order` names what
-            is no label or no class.
+        DataError: name, path or content cannot be used.
+        NotAvailable: a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
+        ConfigError: `config.limit` is below the number of classes, or `config.rename` or `config.order` names no class.
     """
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
@@ -131,7 +125,6 @@ def _load_by_rule(split_rule: int, config: DataConfig) -> Dataset:
 
 
 def _refuse_of_texts(config: DataConfig) -> None:
-    """Settings that say what becomes of the label of a text."""
     for name in ("rename", "order", "add", "examples", "pair"):
         if getattr(config, name) not in ("", SINGLE):
             raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
@@ -146,24 +139,18 @@ def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _licence(names: tuple[str, ...], more: tuple[str, ...]) -> str:
-    """Of each set under its name; of one alone as it is."""
     if len(names) == 1 and not more:
         return SOURCES[names[0]].licence
     return "; ".join(f"{name}: {SOURCES[name].licence}" for name in (*names, *more))
 
 
 def _shared_language(names: tuple[str, ...]) -> str:
-    """The one language of all these data sets; empty where they differ or one is not known."""
     languages = {SOURCES[name].language if name in SOURCES else "" for name in names}
     return languages.pop() if len(languages) == 1 else ""
 
 
 def path_of(name: str) -> Path:
-    """The file or folder that is meant by what is no name of a data set.
-
-    Raises:
-        DataError: there is none, or one that is not opened (`core.paths.resolve`).
-    """
+    """Return the file or folder that is meant by what is no name of a data set; refuse what is not opened."""
     try:
         return resolve(name, folders=True)
     except DataError:
@@ -187,10 +174,7 @@ def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge and leave out labels, and order the classes, as the settings say.
-
-    A label that only the added sets have (`others`) is renamed there.
-    """
+    """Rename, merge and leave out labels, and order the classes; one that only `others` has is renamed there."""
     names, order = config.renamed(), config.ordered()
     if not names and not order:
         return found
@@ -211,7 +195,6 @@ def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[s
 
 
 def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
-    """Encode the labels of all splits as class numbers."""
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
@@ -298,7 +281,6 @@ def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
 
 
 def _report_validation(found: LabeledSplits) -> LabeledSplits:
-    """Make the dev split, which publications report on, the test split."""
     given = dict(found.splits)
     reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
     notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
@@ -341,7 +323,6 @@ def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
 
 
 def _strata(rows: pd.DataFrame) -> splits.Indices:
-    """(n,) what a row counts as in a cut."""
     if not is_several(rows["label"]):
         return rows["label"].to_numpy()
     classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
@@ -349,7 +330,6 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
 
 
 def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
-    """The three splits, and what was done to get them."""
     extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, WHOLE)}
     if config.folds:
         made, notes = _folded(given, config, source)

@@ -36,11 +36,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 
 def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
-    """Return the rows of a Parquet file; the index that pandas may have kept in it is left out.
-
-    Raises:
-        DataError: it is damaged, or asks for more than is allowed (`limits`).
-    """
+    """Return the rows of a Parquet file without the index of pandas; refuse a damaged or too large one."""
     with _damaged(file):
         table = _table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
@@ -49,10 +45,7 @@ def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
 
 
 def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]) -> tuple[pd.DataFrame, list[Finding]]:
-    """Put class names in place of numbers, in the columns of which a file says what the numbers mean.
-
-    A number that has no name, such as -1, stays.
-    """
+    """Put class names in place of numbers where a file says what they mean; one without a name stays."""
     found: list[Finding] = []
     for column, names in classes.items():
         if column not in frame.columns:
@@ -103,7 +96,7 @@ def _named(cell: Any, names: dict[Any, str]) -> Any:
 
 
 def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time; errors as there."""
+    """Return the columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -125,7 +118,6 @@ def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa
 
 @contextlib.contextmanager
 def _damaged(file: str) -> Iterator[None]:
-    """What the library says of a file that it cannot read, as one sentence."""
     import pyarrow as pa
 
     try:
@@ -152,7 +144,6 @@ def _table(data: bytes, file: str) -> pa.Table:
 
 
 def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
-    """The rows of what pyarrow can open, measured."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -184,11 +175,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
-    """Refuse what is too large already by its own words.
-
-    Returns:
-        The flat columns of words.
-    """
+    """Refuse what is too large already by its own words, and return the flat columns of words."""
     limits.check_shape(metadata.num_rows, metadata.num_columns, file=file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))
@@ -203,7 +190,6 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
 
 
 def _written_out(column: Any) -> int:
-    """Bytes of a column with each cell standing for itself."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -61,7 +61,6 @@ def _asked() -> bool:
 
 
 def _apart(request: dict[str, Any]) -> int:
-    """How the reading ended: 0, or less for the signal that ended it."""
     if not hasattr(os, "fork"):
         _serve(request)
         return 0
@@ -99,7 +98,6 @@ def _address_space() -> int:
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    """No network and no other program, should a file talk a library into it."""
     if event.startswith(_FORBIDDEN):
         raise PermissionError(f"{event} is not allowed while a file is read")
 
@@ -190,7 +188,6 @@ _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
 
 
 def _write(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, str]:
-    """Each split as an Arrow file of its own; split → name of the file."""
     names = {}
     for number, (split, rows) in enumerate(splits.items()):
         names[split] = f"{number}.arrow"

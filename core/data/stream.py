@@ -35,7 +35,6 @@ from core.data.write import NESTED
 from core.exceptions import DataError
 
 AT_ONCE = 4_096
-"""Rows of a batch."""
 SAMPLE = 2 * limits.MEGABYTE
 """Bytes from which delimiter, header and the column of texts are told."""
 SAMPLE_ROWS = 2_000
@@ -54,14 +53,12 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Rows:
-    """What comes, a batch at a time."""
+    """What comes, a batch at a time; no text is missing, and notes say what was guessed about the file."""
 
     text: str
-    """The column of texts; none of them is missing."""
     schema: pa.Schema
     batches: Batches
     notes: tuple[str, ...] = ()
-    """What was guessed about the file."""
 
 
 def stream_rows(
@@ -71,7 +68,7 @@ def stream_rows(
     lines: bool = False,
     **settings: Unpack[TableSettings],
 ) -> Rows:
-    """All rows of a file with all columns, in order.
+    """Return all rows of a file with all columns, in order.
 
     Args:
         path: The file.
@@ -80,8 +77,7 @@ def stream_rows(
         settings: How the file is made a table.
 
     Raises:
-        DataError: it cannot be read, has no such column, or asks for more than is allowed; a row that has no text or
-            another number of fields than the others says so when it is reached.
+        DataError: it cannot be read; a row without a text, or of another width, says so when it is reached.
     """
     stream = limits.open_file(path)
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
@@ -166,16 +162,11 @@ class _Decoded:
 
 
 def _packed(head: bytes) -> bool:
-    """No text: a workbook, or something foreign that `read_table` has a sentence for."""
     return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
 
 
 def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
-    """Find the encoding in the beginning of a file or, where that is plain UTF-8, around the first bytes that are not.
-
-    Returns:
-        The encoding, and a note where it is a guess.
-    """
+    """Find the encoding at the beginning of a file or, where that is UTF-8, around the first other bytes."""
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _utf8(whole):
@@ -299,7 +290,6 @@ def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: 
 
 
 def _cells(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return a column of this type; of words also what is no word yet."""
     try:
         return pa.array(column, kind)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
@@ -315,7 +305,6 @@ def _word(cell: Any) -> str | None:
 
 
 def _worded(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:
-    """Batches of a typed file, the column of texts as words."""
     first = next(batches, None)
     frame = pd.DataFrame() if first is None else first.slice(0, SAMPLE_ROWS).to_pandas()
     if frame.empty:

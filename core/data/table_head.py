@@ -21,7 +21,6 @@ _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _IMPORT = '{"ImportId"'
 """Begins the cells of the row that survey exports have below the header."""
 ROW_NAMES = "row"
-"""Name of a column of row names, which has none in the file."""
 
 
 _MOST_BLANKS = 2
@@ -33,15 +32,12 @@ class TableHead:
     """The rows above the first row of data."""
 
     columns: tuple[str, ...]
-    """Distinct names of the columns, or 0-based numbers as text."""
     named: bool
     """Whether a row names the columns."""
     titles: int = 0
-    """Rows above the header that were left out."""
     further: int = 0
     """Rows below the header that belong to it and were left out."""
     cells: tuple[str, ...] = ()
-    """The header as it stands in the file."""
 
     @property
     def begin(self) -> int:
@@ -130,7 +126,6 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
-    """Bring a header to the width of the table; None where it is no header of this table."""
     cells = list(row)
     if len(cells) > width:
         return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
@@ -154,7 +149,6 @@ def _cut(row: Sequence[str], width: int) -> list[str]:
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
-    """Return whether a row can be a title above the header: a comment, or at most one filled cell."""
     filled = sum(bool(cell.strip()) for cell in row)
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
 
@@ -175,7 +169,6 @@ def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> i
 
 
 def _names_like(row: Sequence[str], numeric: list[int]) -> bool:
-    """Return whether a row has short words in all columns, also where the others have numbers."""
     cells = [cell.strip() for cell in row]
     wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
     return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)

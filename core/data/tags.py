@@ -15,11 +15,7 @@ Splits = dict[str, pd.DataFrame]
 
 
 def told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Rows and tags as they are, and which tags no training word has: nobody can learn them, and they count as missed.
-
-    Raises:
-        DataError: no training word is outside of all spans, or every one is.
-    """
+    """Return rows and tags as they are, and which tags no training word has; they count as missed."""
     trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
     names = {classes[tag] for tag in trained}
     if OUTSIDE not in names or len(names) < 2:

@@ -34,7 +34,6 @@ class Segmentation(NamedTuple):
 
     text: str
     spans: list[Span]
-    """Of the words."""
     owners: list[int]
     """Per token the number of the word it begins in, -1 outside of words."""
     cased: list[str]
@@ -42,7 +41,7 @@ class Segmentation(NamedTuple):
 
 
 def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
-    """`offsets` are those of the tokens that are kept, in the normalised `text` of `raw`."""
+    """Cut a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
     if tokenizer.tagger is None and tokenizer.counts is not None:  # tokens alone decide
         return Segmentation(text, [], [-1] * len(offsets), [])
     spans = [match.span() for match in word_pattern().finditer(text)]
@@ -58,7 +57,7 @@ def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Segm
 
 
 def tags_of(tokenizer: Knows, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
-    """Per text the tag of each token's word; None without a tagger."""
+    """Return per text the tag of each token's word; None without a tagger."""
     if tokenizer.tagger is None:
         return None
     found = tag(tokenizer.tagger, [reading.cased for reading in segmented])
@@ -69,7 +68,7 @@ def tags_of(tokenizer: Knows, segmented: Sequence[Segmentation], tag: Tag) -> li
 
 
 def polarity_of(tokenizer: Knows, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
-    """(all tokens, 3K) float32 of K lexicons; None without one. A token that the vocabulary lacks is neutral."""
+    """Return (all tokens, 3K) float32 of K lexicons; None without one. An unknown token is neutral."""
     if tokenizer.lexicon is None:
         return None
     if tokenizer.counts is not None:
@@ -86,7 +85,7 @@ def polarity_of(tokenizer: Knows, segmented: Sequence[Segmentation], ids: Sequen
 
 
 def choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
-    """The tagger that the settings mean for these training texts, and what a person should know of that choice."""
+    """Return the tagger that the settings mean for these training texts, and a note on that choice."""
     if config.tagger == "none":
         return None, ()
     if config.tagger != "auto":

@@ -43,7 +43,6 @@ def _is_linked(sign: str) -> bool:
 
 
 def _class(belongs: Callable[[str], bool]) -> str:
-    """The signs that belong, as inside of a character class."""
     found: list[list[int]] = []
     for code in (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0)):
         if belongs(chr(code)):
@@ -60,7 +59,7 @@ def clusters(text: str) -> list[str]:
 
 
 def whole(text: str, place: int) -> int:
-    """The last place up to here at which no cluster is cut."""
+    """Return the last place up to here at which no cluster is cut."""
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
@@ -72,7 +71,7 @@ def whole(text: str, place: int) -> int:
 
 
 def clipped(text: str, most: int, sign: str = "…") -> str:
-    """A text of at most so many code points, what lacks of a longer one shown by a sign; no cluster is cut."""
+    """Cut a text to at most so many code points, what lacks shown by a sign; no cluster is cut."""
     if len(text) <= most:
         return text
     cut = whole(text[: most + 64], max(0, most - len(sign)))

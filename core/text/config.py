@@ -14,7 +14,6 @@ LOOKALIKES = 1
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
-"""Settings by which a text becomes tokens: a training that starts from another run keeps them."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ class NGramTokenizer(Tokenizer):
     max_length = 0
 
     def __init__(self, vocabulary: Sequence[str], config: TextConfig) -> None:
-        """The vocabulary lists the n-grams from id 2 on."""
         self.config = config
         self._grams = list(vocabulary)
         self._ids = {gram: index for index, gram in enumerate(vocabulary, start=FIRST)}
@@ -124,7 +123,6 @@ def _words_and_pairs(words: list[str]) -> list[str]:
 
 @functools.lru_cache(1 << 16)
 def _inside(word: str, longest: int) -> tuple[str, ...]:
-    """The character n-grams of a word."""
     padded = f" {word} "
     return tuple(INSIDE + padded[start:end] for start, end in _places(len(padded), longest))
 

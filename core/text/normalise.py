@@ -148,7 +148,6 @@ _LOWER = ("lower case", str.lower)
 _ELONGATION = ("drawn-out words marked", _mark_elongation)
 _CAPITALS = ("words in capitals marked", _mark_capitals)
 _LOOKALIKES: tuple[Step, ...] = (str, resolve)
-"""By version."""
 
 
 def _cleaned(drop_links: Step, drop_users: Step, keep_words: Step) -> tuple[tuple[str, Step], ...]:
@@ -191,18 +190,13 @@ def normalise(
 ) -> str:
     """Return the text that the tokenizer reads; both texts of a pair, with the mark between them.
 
-    A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
-
     Args:
-        text: as typed.
-        kind: one of `NORMALISERS`.
-        elongation: whether to mark drawn-out words.
-        capitals: whether to mark words in capitals.
-        cased: leave lower case out: the same words as their writer spelt them, for a tagger.
-        lookalikes: version of `core.text.lookalikes`; 0: none.
-
-    Raises:
-        ConfigError: for an unknown kind.
+        text: As typed.
+        kind: One of `NORMALISERS`.
+        elongation: Whether to mark drawn-out words.
+        capitals: Whether to mark words in capitals.
+        cased: Leave lower case out: the same words as their writer spelt them, for a tagger.
+        lookalikes: Version of `core.text.lookalikes`; 0: none.
     """
     return _changed(text, [change for _, change in _steps_of(kind, elongation, capitals, cased, lookalikes)])
 
@@ -219,10 +213,7 @@ def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
 
 
 def read_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
-    """Return how much of `prepare` of a text is read up to each of these places of the text as typed.
-
-    What is read up to the end of a word does not depend on what follows it.
-    """
+    """Return how much of `prepare` of a text is read up to each of these places of the text as typed."""
     plain, found = resolve_places(text, places, config.lookalikes)
     plain = plain if parted(text) else unsigned(plain)  # a sign that only now stands by itself parts nothing
     rest = [change for _, change in _configured(config) if change is not _LOOKALIKES[config.lookalikes]]
@@ -242,7 +233,6 @@ def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
 
 
 def _configured(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
-    """Return the steps that the settings name."""
     return _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals, cased, config.lookalikes)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from zlib import crc32
 
 SHORTEST, LONGEST = 3, 5
-"""Characters of a piece."""
 CHARACTERS = 32
 """Of a longer word only so many are cut into pieces: no word has more than 93."""
 

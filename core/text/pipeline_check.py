@@ -30,7 +30,6 @@ KNOWN = {
 }
 """By part of a pipeline the kinds that it may have."""
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
-"""Where a Sequence of each part has its members."""
 BLANKS = " {2,}"
 """The one regular expression that is read: several blanks become one, as SentencePiece has it."""
 LONGEST_REPLACED = 100
@@ -40,14 +39,7 @@ LONGEST_WORD = 1_000
 
 
 def check_pipeline(text: str) -> None:
-    """Refuse a pipeline with parts that are not known.
-
-    Args:
-        text: That of a `tokenizer.json`.
-
-    Raises:
-        ValueError: names the part.
-    """
+    """Refuse the text of a `tokenizer.json` with a part that is not known, as a ValueError."""
     tree = stored.tree(text)
     if not isinstance(tree, dict):
         raise ValueError("it is no group of fields")
@@ -66,7 +58,6 @@ def check_pipeline(text: str) -> None:
 
 
 def _members(part: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield a part, or the members of a Sequence."""
     if part is None:
         return
     if not isinstance(part, dict):
@@ -110,11 +101,7 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
 
 @contextlib.contextmanager
 def hold_panics() -> Iterator[None]:
-    """Turn a panic of the library, which no `except Exception` holds, into an error of the run.
-
-    Raises:
-        RunDamaged: the library broke down.
-    """
+    """Turn a panic of the library, which no `except Exception` holds, into RunDamaged."""
     try:
         yield
     except BaseException as error:

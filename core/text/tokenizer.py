@@ -57,21 +57,18 @@ class Encoding(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A tokenizer with new tokens behind those of another."""
+    """A tokenizer with new tokens behind those of another, and of each new one the ids of its pieces; none: unknown."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
-    """Of each new token the ids of the pieces that it was before; empty: it was unknown."""
 
 
 class Annotated(NamedTuple):
-    """Many texts as a model with tags or polarities reads them."""
+    """Many texts as a model with tags (all tokens,) uint8 or polarities (all tokens, 3K) float32 reads them."""
 
     ids: list[list[int]]
     tags: np.ndarray | None
-    """(all tokens,) uint8."""
     polarity: np.ndarray | None
-    """(all tokens, 3K) float32."""
 
 
 class KnownTagger(msgspec.Struct):
@@ -89,9 +86,7 @@ class State(msgspec.Struct):
     max_length: Count
     vocabulary: list[str]
     merges: list[str | tuple[str, str]] = []
-    """Of BPE; older versions of the library write a merge as one text."""
     pipeline: str = ""
-    """Of a backbone's tokenizer, as its library writes it."""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
     buckets: Count = 0
@@ -114,7 +109,6 @@ class Tokenizer(ABC):
     pairs: bool = False
     """Whether a mark between two texts (`core.text.pair`) is read as one; else it is a sign as any other."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how this tokenizer came to be."""
 
     @property
     @abstractmethod
@@ -143,15 +137,11 @@ class Tokenizer(ABC):
         """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """The same tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
+        """Return the tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
 
         Args:
-            texts: not normalised.
-            count: of new words at most: those that are cut into pieces or unknown so far and occur `text.min_freq`
-                times or more, the most frequent first.
-
-        Raises:
-            ConfigError: a kind of tokenizer that cannot grow.
+            texts: Not normalised.
+            count: Of new words at most; they are cut or unknown so far and occur `text.min_freq` times or more.
         """
         raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
 
@@ -240,11 +230,7 @@ class Tokenizer(ABC):
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
 
     def unread(self, text: str) -> list[Span]:
-        """Return the spans of a text, as typed, that are cut off: none, its end, or of a pair the end of each text.
-
-        The text without them is read as the same tokens. Where the last token cannot be had by itself, such as the mark
-        of a word in capitals, the word that it belongs to is among what is cut off.
-        """
+        """Return the spans of a text, as typed, that are cut off; the text without them is read as the same tokens."""
         if not self.max_length:
             return []
         parts = (parted(text) if self.pairs else None) or (text,)
@@ -304,7 +290,6 @@ class Tokenizer(ABC):
         return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
 
     def _without_mark(self, ids: list[int]) -> list[int]:
-        """What a text says cannot be taken for the mark, however it spells it."""
         marks = self.between
         return [UNKNOWN if each in marks else each for each in ids]
 
@@ -314,7 +299,6 @@ class Tokenizer(ABC):
         self.counts = self._counts_by_token(lexicon) if self.config.lexicon_match == "contains" else None
 
     def _counts_by_token(self, lexicon: Lexicon) -> np.ndarray:
-        """(V, 3): special entries and bare marks stay at 0."""
         table = lexicon.of_tokens(self._batch(list(lexicon.entries)), self.size)
         for token in np.flatnonzero(table.any(1)):
             if token < FIRST or is_bare_mark(self.name(int(token))):
@@ -336,7 +320,6 @@ class Tokenizer(ABC):
         )
 
     def _knowledge(self) -> dict[str, Any]:
-        """What is known besides the ids; nothing for a tokenizer without tagger, lexicon and n-grams."""
         known: dict[str, Any] = {}
         if self.tagger is not None:
             known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}

@@ -20,7 +20,6 @@ class WordTokenizer(Tokenizer):
     kind = "word"
 
     def __init__(self, vocabulary: Sequence[str], config: TextConfig, max_length: int) -> None:
-        """The vocabulary lists the words from id 2 on."""
         self.config, self.max_length = config, max_length
         self._words = list(vocabulary)
         self._ids = {word: index for index, word in enumerate(vocabulary, start=FIRST)}

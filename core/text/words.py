@@ -25,13 +25,12 @@ def marks() -> str:
 
 @functools.cache
 def word_pattern() -> re.Pattern[str]:
-    """One match per token; blanks are never part of one, and every other character is in exactly one.
+    """Return the pattern of one token; blanks are never part of one, every other character is in exactly one.
 
-    In order: words (letters of any script with their combining marks, inner digits and apostrophes: don't, q3),
-    contractions cut off by another tokenizer ('s), keycaps, numbers with inner points and commas (and letters after
-    them: 1,000.5, 2nd), the marks of the tweet normaliser, emoji (flags, skin tones and joined sequences are one), and
-    any other single character with its marks. Scripts written without blanks give one token per run of letters; take
-    the byte-level tokenizer for those.
+    In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
+    off by another tokenizer ('s), keycaps, numbers with inner points and commas (1,000.5, 2nd), the marks of the tweet
+    normaliser, emoji (flags, skin tones and joined sequences are one), and any other single character with its marks.
+    Scripts written without blanks give one token per run of letters; take the byte-level tokenizer for those.
     """
     inner = rf"(?:[^\W_]++|[{marks()}]++|[\u200c\u200d](?={_LETTER}))*+"
     tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks()}])*+"

@@ -13,14 +13,10 @@ from core.exceptions import NotAvailable
 
 
 def fetch(source: Registered) -> dict[str, pd.DataFrame]:
-    """The raw splits of a source, downloaded once and then taken from the library's cache.
-
-    Returns:
-        Split name → frame with the columns of the hub's files.
+    """Return the raw splits of a source, downloaded once and then taken from the library's cache.
 
     Raises:
-        NotAvailable: if no repository is known, the `hub` extra is not installed, or the hub cannot be reached.
-        DataError: if a downloaded file is damaged.
+        NotAvailable: no repository is known, the `hub` extra is not installed, or the hub cannot be reached.
     """
     if source.hub is None:
         raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")

@@ -228,7 +228,7 @@ def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):
         read_file(tmp_path / "a.zip")
 
 
-def test_a_file_for_each_class_in_an_archive_is_no_table(tmp_path):
+def test_a_file_for_each_class_in_an_archive_is_read_as_in_a_folder(tmp_path):
     texts = {
         name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")
     }
