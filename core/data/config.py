@@ -32,8 +32,7 @@ class DataConfig:
     )
     text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
     label: str = setting(
-        "",
-        help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.",
+        "", help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed."
     )
     pair: str = setting(
         "",
@@ -41,8 +40,7 @@ class DataConfig:
         "empty: found by names such as sentence1 and sentence2.",
     )
     separator: str = setting(
-        "",
-        help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.",
+        "", help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found."
     )
     delimiter: str = setting(
         "",
@@ -118,8 +116,7 @@ class DataConfig:
         within=(0, 1000),
     )
     fold: int = setting(
-        0,
-        help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation.",
+        0, help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation."
     )
 
     split_rule: int = setting(

@@ -101,10 +101,7 @@ def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
     decisions, found = describe_encoding(decoded)
     table = _text(decoded.text, file, settings)
     return dataclasses.replace(
-        table,
-        encoding=decoded.encoding,
-        findings=(*found, *table.findings),
-        decisions=(*decisions, *table.decisions),
+        table, encoding=decoded.encoding, findings=(*found, *table.findings), decisions=(*decisions, *table.decisions)
     )
 
 

@@ -22,11 +22,7 @@ from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
 from core.numbers import count
 
-SPLITS = {
-    TRAIN: (TRAIN, "training"),
-    VALIDATION: (VALIDATION, "valid", "val", "dev"),
-    TEST: (TEST, "testing"),
-}
+SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
 SPLIT_NAMES = {**SPLITS, WHOLE: (WHOLE,)}
 """Names of files, without suffix, that mean a split, or all rows where there are no others."""

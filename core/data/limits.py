@@ -55,24 +55,14 @@ def _parsed(settings: str) -> Limits:
 
 
 def refusal(
-    found: str,
-    name: str,
-    *,
-    file: str | None = None,
-    row: int | None = None,
-    field: str | None = None,
-    part: str = "",
+    found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
     """Return the refusal of a file that asks for more than the limit `name` allows.
 
     `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
     """
     most = getattr(current(), name)
-    unit = {
-        "memory": "MB of memory",
-        "size": "MB",
-        "characters": "characters in a cell",
-    }.get(name, name)
+    unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
     how = f" ({part})" if part else ""
     return DataError(
         f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "

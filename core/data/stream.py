@@ -61,13 +61,7 @@ class Rows:
     notes: tuple[str, ...] = ()
 
 
-def stream_rows(
-    path: Path,
-    *,
-    text: str = "",
-    lines: bool = False,
-    **settings: Unpack[TableSettings],
-) -> Rows:
+def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
     """Return all rows of a file with all columns, in order.
 
     Args:

@@ -49,9 +49,7 @@ class TextConfig:
         "pretrained: that of the backbone, which reads nothing else.",
     )
     max_vocab: int = setting(
-        30_000,
-        help="Most entries, special tokens included; the most frequent are kept.",
-        within=(8, 10_000_000),
+        30_000, help="Most entries, special tokens included; the most frequent are kept.", within=(8, 10_000_000)
     )
     min_freq: int = setting(
         2, help="A token seen less often in the training split is unknown.", within=(1, 1_000_000_000)

@@ -43,12 +43,7 @@ def _download(source: Registered, hub: Hub, file: str) -> Path:
             f"or {_instead(source.name)}"
         ) from None
     unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
-    place: dict[str, Any] = {
-        "repo_id": hub.repo,
-        "filename": file,
-        "repo_type": "dataset",
-        "revision": hub.revision,
-    }
+    place: dict[str, Any] = {"repo_id": hub.repo, "filename": file, "repo_type": "dataset", "revision": hub.revision}
     try:
         cached = try_to_load_from_cache(**place)
         if isinstance(cached, str):

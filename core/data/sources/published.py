@@ -134,10 +134,7 @@ PUBLISHED: dict[str, Published] = {
     ),
     "sentiment140": Published(
         where="https://www.kaggle.com/datasets/kazanova/sentiment140 (training file), http://help.sentiment140.com",
-        files={
-            "train": ("training.1600000.processed.noemoticon.csv",),
-            "test": ("testdata.manual.2009.06.14.csv",),
-        },
+        files={"train": ("training.1600000.processed.noemoticon.csv",), "test": ("testdata.manual.2009.06.14.csv",)},
         form="comma",
         labels={"0": "negative", "2": "neutral", "4": "positive"},
         columns=("target", "id", "date", "query", "user", "text"),

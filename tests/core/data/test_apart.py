@@ -56,10 +56,7 @@ def test_the_texts_of_a_table(tmp_path):
         assert (rows.text, rows.rows, rows.schema.names) == ("text", 2, ["id", "text"])
         assert [text for batch in rows.batches for text in batch.column("text").to_pylist()] == ["good", "bad"]
     path.write_text("id,text\n1,good\n2,\n")
-    with (
-        pytest.raises(DataError, match=r"a\.csv, row 2, field 'text': the text is missing"),
-        apart.read_rows(path, {}),
-    ):
+    with pytest.raises(DataError, match=r"a\.csv, row 2, field 'text': the text is missing"), apart.read_rows(path, {}):
         pass
 
 

@@ -93,12 +93,7 @@ def test_a_pair_that_is_its_own_mirror_or_a_repeat_is_not_mirrored():
             ("contradiction", "neutral", "entailment"),
         ),
         ("paws_x_ko", ["id", "sentence1", "sentence2", "label"], ["0", "1"], ("different", "paraphrase")),
-        (
-            "question_pair",
-            ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"],
-            ["0", "1"],
-            ("0", "1"),
-        ),
+        ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
     ],
 )
 def test_registered_pairs_load_from_a_folder_as_they_were_published(

@@ -170,10 +170,7 @@ def test_blank_texts_are_left_out_and_counted(tmp_path):
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
     train, _ = published_splits(tmp_path, PUBLISHED["yelp-polarity"])
     assert sum(batch.num_rows for batch in train.batches()) == 1
-    assert train.notes() == [
-        "train: 2 rows without a text left out",
-        "train: 3 rows, and 560\u202f000 are published",
-    ]
+    assert train.notes() == ["train: 2 rows without a text left out", "train: 3 rows, and 560\u202f000 are published"]
 
 
 def test_a_folder_with_labels_json_is_read_as_any_other(tmp_path, monkeypatch):
