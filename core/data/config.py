@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from core.exceptions import ConfigError
@@ -146,24 +146,9 @@ class DataConfig:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
     def _check_values(self) -> None:
-        for name in (
-            "name",
-            "text",
-            "label",
-            "pair",
-            "separator",
-            "delimiter",
-            "encoding",
-            "sheet",
-            "rename",
-            "order",
-            "split",
-            "apart",
-            "add",
-            "examples",
-            "lineage",
-        ):
-            if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
+        texts = ((each.name, getattr(self, each.name)) for each in fields(self))
+        for name, text in ((name, text) for name, text in texts if isinstance(text, str)):
+            if "\0" in text or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")

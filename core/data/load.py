@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 from core.data import apart, splits
 from core.data.columns import SINGLE, choose_columns, describe
 from core.data.config import DataConfig
+from core.data.conll import OUTSIDE
 from core.data.findings import plural
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
@@ -28,7 +29,6 @@ from core.data.mixture import kept_apart, mixture, with_added
 from core.data.rows import clean_rows, examine_classes, refuse_findings
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
-from core.data.tags import told_tags
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
@@ -80,7 +80,7 @@ def load(
     added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
     of_file, found = found, _rename_classes(found, config, others if config.add else ())
-    only_trained = told_tags if found.task == "tokens" else _only_trained
+    only_trained = _told_tags if found.task == "tokens" else _only_trained
     if config.split_rule == 1:
         coded, standing, dropped = only_trained(_encode_labels(found, found.splits), found.classes)
         arranged, made = _arrange(coded, config, source)
@@ -94,8 +94,9 @@ def load(
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
     arranged, beside, joined = with_added(arranged, classes, added, config)
-    by_rule = functools.partial(_load_by_rule, config.split_rule)
-    arranged, held_out = kept_apart(arranged, (*beyond, *more), by_rule)
+    arranged, held_out = kept_apart(
+        arranged, (*beyond, *more), lambda each: load(dataclasses.replace(each, split_rule=config.split_rule))
+    )
     arranged, beside, learned = without_learned(arranged, beside, config.learned())
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
@@ -118,10 +119,6 @@ def load(
         notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *learned, *cut_to, *along),
         decisions=found.decisions,
     )
-
-
-def _load_by_rule(split_rule: int, config: DataConfig) -> Dataset:
-    return load(dataclasses.replace(config, split_rule=split_rule))
 
 
 def _refuse_of_texts(config: DataConfig) -> None:
@@ -262,8 +259,7 @@ def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
             f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
         )
     frames, hub = fetch(source), source.hub
-    if hub is None:
-        raise NotAvailable(f"no hub repository is known for '{source.name}'")
+    assert hub is not None  # else there is nothing to fetch
     cleaned, notes = {}, []
     for split, frame in frames.items():
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
@@ -310,6 +306,23 @@ def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tupl
             notes.append(f"{split}: {lost}" if not is_several(rows["label"]) else f"{split}: the label of {lost}")
         kept[split] = _renumbered(rows, place)
     return kept, tuple(classes[old] for old in trained), notes
+
+
+def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+    """Return rows and tags as they are, and which tags no training word has; they count as missed."""
+    trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
+    names = {classes[tag] for tag in trained}
+    if OUTSIDE not in names or len(names) < 2:
+        lacks = "no word outside of all spans (O)" if OUTSIDE not in names else "no span (B-TYPE)"
+        raise DataError(f"the training sentences have {lacks}, so there is nothing to learn")
+    notes = []
+    for split, frame in given.items():
+        unknown = Counter(tag for tags in frame["label"] for tag in tags if tag not in trained)
+        notes += [
+            f"{split}: {plural(number, 'word')} of the tag '{classes[tag]}', which train lacks: counted as missed"
+            for tag, number in sorted(unknown.items())
+        ]
+    return given, classes, notes
 
 
 def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:

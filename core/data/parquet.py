@@ -7,20 +7,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from core.data import limits
 from core.data.findings import Finding, shown
 from core.data.table_head import unique
 from core.exceptions import DataError
 from core.numbers import count
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _BATCH = 4_096
 _DEEPEST = 3
@@ -61,9 +60,6 @@ def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
 
 def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
     """Return column → class names, of columns that the library `datasets` wrote as a feature `ClassLabel`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
         return {column: names for column, feature in features.items() if (names := _class_names(feature))}
@@ -97,9 +93,6 @@ def _named(cell: Any, names: dict[Any, str]) -> Any:
 
 def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Return the columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with _damaged(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
         kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
@@ -118,8 +111,6 @@ def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa
 
 @contextlib.contextmanager
 def _damaged(file: str) -> Iterator[None]:
-    import pyarrow as pa
-
     try:
         yield
     except MemoryError:  # Arrow's own is also one of its errors
@@ -130,9 +121,6 @@ def _damaged(file: str) -> Iterator[None]:
 
 
 def _table(data: bytes, file: str) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     batches = list(_batches(pa.BufferReader(data), file))
     if not batches:
         schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
@@ -144,9 +132,6 @@ def _table(data: bytes, file: str) -> pa.Table:
 
 
 def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     words = _check_claims(pq.ParquetFile(data).metadata, file)
     # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
     source = pq.ParquetFile(data, read_dictionary=words)
@@ -161,9 +146,6 @@ def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
 
 
 def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -190,9 +172,6 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
 
 
 def _written_out(column: Any) -> int:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
@@ -200,6 +179,4 @@ def _written_out(column: Any) -> int:
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
-
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from core.text.words import character_class
+
 Span = tuple[int, int]
 
 _JOINERS = "\u200c\u200d"
@@ -43,14 +45,8 @@ def _is_linked(sign: str) -> bool:
 
 
 def _class(belongs: Callable[[str], bool]) -> str:
-    found: list[list[int]] = []
-    for code in (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0)):
-        if belongs(chr(code)):
-            if found and found[-1][1] == code - 1:
-                found[-1][1] = code
-            else:
-                found.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+    codes = (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0))
+    return character_class(code for code in codes if belongs(chr(code)))
 
 
 def clusters(text: str) -> list[str]:

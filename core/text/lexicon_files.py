@@ -133,16 +133,24 @@ def _rows(text: str, file: str) -> Iterator[Entry]:
 def _objects(text: str, file: str) -> Iterator[Entry]:
     """Read a JSON list of objects, as KNU SentiLex is published."""
     try:
-        rows = json.loads(text)
+        rows = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no valid JSON: {str(error)[:100]}", file=file) from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         what = "a list" if isinstance(rows, list) else "an object"
         raise DataError(f"is JSON of {what} of {len(rows)}; a lexicon is a list of objects, one for a word", file=file)
     for number, row in enumerate(rows, start=1):
-        cells = {str(key).strip().lower(): str(cell) for key, cell in row.items()}
+        cells = {key: str(cell) for key, cell in row.items()}
         word, value = _columns(cells, json.dumps(row, ensure_ascii=False), file)
         yield _entry(cells, word, value, _Place(file, number))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys in lower case; of a key that is there twice one value would be lost."""
+    found = {key.strip().lower(): cell for key, cell in pairs}
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
 
 
 def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 
 
+def character_class(codes: Iterable[int]) -> str:
+    """Return the characters of rising codes as inside of a character class."""
+    found: list[list[int]] = []
+    for code in codes:
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+
+
 @functools.cache
 def marks() -> str:
-    """The combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
-    found: list[list[int]] = []
-    for code in range(0x300, 0x1F000):
-        if unicodedata.category(chr(code))[0] == "M" and not 0xFE00 <= code <= 0xFE0F:
-            if found and found[-1][1] == code - 1:
-                found[-1][1] = code
-            else:
-                found.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+    """Return the combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
+    codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
+    return character_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
 
 @functools.cache

@@ -10,8 +10,8 @@ from shapes_of_tools import zip_of
 
 from core.data import apart, limits
 from core.data.config import DataConfig
-from core.data.labeled_files import read_file, read_folder
-from core.exceptions import ConfigError, DataError, NotAvailable
+from core.data.labeled_files import read_file
+from core.exceptions import DataError, NotAvailable
 
 AS_FOUND = DataConfig().reading()
 
@@ -37,16 +37,6 @@ def test_several_labels_come_back_as_tuples(tmp_path):
     here, there = read_file(path), apart.read_labeled(path, AS_FOUND)
     assert there.rows["label"].tolist() == here.rows["label"].tolist()
     assert there.rows["label"][1] == ("calm", "joy") and there.rows["label"][2] == ()
-
-
-@pytest.mark.slow
-def test_a_folder_says_the_same_in_the_other_process(tmp_path):
-    for split in ("train", "dev", "test"):
-        pd.DataFrame(rows()).to_csv(tmp_path / f"{split}.csv", index=False)
-    here, there = read_folder(tmp_path), apart.read_labeled(tmp_path, AS_FOUND)
-    assert (there.classes, there.notes, there.task) == (here.classes, here.notes, here.task)
-    for split in here.splits:
-        pd.testing.assert_frame_equal(there.splits[split], here.splits[split])
 
 
 def test_the_texts_of_a_table(tmp_path):
@@ -125,19 +115,6 @@ def test_memory_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["files", "a.zip", "keys.json", "studio.json"])
-def test_time_ends_every_shape_with_a_sentence(monkeypatch, tmp_path, name):
-    if name == "a.zip":
-        path = tmp_path / name
-        path.write_bytes(zip_of({f"{'ab'[n % 2]}/{n}.txt": f"tram number {n}" for n in range(40_000)}))
-    else:
-        SHAPES[name](tmp_path / name, 30_000_000)
-    monkeypatch.setenv(limits.VARIABLE, "seconds=1,memory=8000")
-    with pytest.raises(DataError, match=f"^{name}: it takes too long to read; at most 1 seconds"):
-        apart.read_labeled(tmp_path / name, AS_FOUND)
-
-
-@pytest.mark.slow
 def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
     """Three million cells of one word: some kilobytes, and far more than a second to look at."""
     path = tmp_path / "a.parquet"
@@ -146,13 +123,6 @@ def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
     monkeypatch.setenv(limits.VARIABLE, "seconds=1")
     with pytest.raises(DataError, match=r"a\.parquet: it takes too long to read; at most 1 seconds"):
         apart.inspect_file(path, AS_FOUND)
-
-
-def test_a_wrong_limit_is_refused_before_anything_is_started(monkeypatch, tmp_path):
-    (tmp_path / "a.csv").touch()
-    monkeypatch.setenv(limits.VARIABLE, "memory=much")
-    with pytest.raises(ConfigError, match="'memory=much' is no limit"):
-        apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
 
 
 @pytest.mark.slow
@@ -180,7 +150,6 @@ def test_whoever_finds_all_processes_busy_is_asked_to_come_again():
     readers.close()
 
 
-@pytest.mark.slow
 def test_a_parquet_file_is_checked_without_being_kept(tmp_path):
     pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
     apart.check_parquet(tmp_path / "a.parquet")

@@ -57,12 +57,6 @@ def test_a_bad_file_is_reported_with_its_problem(tmp_path):
     assert result["files"][0]["problem"] == result["problem"]
 
 
-def test_an_unreadable_file_is_reported(tmp_path):
-    (tmp_path / "a.csv").write_bytes(b"")
-    result = check(DataConfig(name=str(tmp_path / "a.csv")))
-    assert result["files"] == [{"file": "a.csv", "problem": "a.csv: the file is empty"}] and not result["ok"]
-
-
 def test_every_split_of_a_folder_is_reported(tmp_path):
     for name, count in (("train", 40), ("dev", 10)):
         frame(count).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)

@@ -68,13 +68,6 @@ def test_a_first_row_said_to_be_data_is_read_as_data(tmp_path, write):
     assert not inspect_file(path, header="no").header
 
 
-def test_json_of_columns_and_lone_surrogates(tmp_path):
-    path = tmp_path / "c.json"
-    path.write_text('{"text": ["a \\ud83d b", "c", "d", "e", "f", "g"], "label": [0, 1, 0, 1, 0, 1.0]}')
-    file = read_file(path)
-    assert file.rows["text"][0] == "a \ufffd b" and file.classes == ("0", "1")
-
-
 def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
     texts = [f"text number {n}" for n in range(120)]
     labels = ["0", "1"] * 60
@@ -123,14 +116,6 @@ def test_a_header_without_rows_is_told(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n")
     assert inspect_file(path).problem == "a.csv: holds a single row; if that is a header, the rows below it are missing"
-
-
-@pytest.mark.slow
-def test_columns_may_be_named_or_numbered(tmp_path):
-    path = table(tmp_path / "a.csv", note=["yes", "no", "yes", "yes"] * 10, other=[f"a short {n}" for n in range(40)])
-    assert read_file(path, text="other", label="note").report.classes == {"no": 10, "yes": 30}
-    assert read_file(path, text="3", label="2").rows["text"][0] == "a short 0"
-    assert list(read_file(path).rows.columns) == ["text", "label", "note", "other"]
 
 
 def test_an_absent_column_is_answered_with_the_nearest_and_the_list(tmp_path):

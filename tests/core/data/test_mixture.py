@@ -109,11 +109,6 @@ def test_added_sets_join_the_training_split_alone(sets):
     ]
 
 
-def test_nothing_added_leaves_the_splits_as_they_are(sets):
-    given = sets["sst2"]
-    assert with_added(given.splits, given.classes, {}, DataConfig()) == (given.splits, None, [])
-
-
 @pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
 def test_several_labels_per_text_are_not_added_to(sets, whole, more):
     given = sets[whole]
@@ -191,12 +186,3 @@ def test_the_built_in_corpus_takes_real_texts_in(tmp_path, monkeypatch):
         "built-in": len(alone.splits["train"]),
         "tweet_sentiment": 8,
     }
-
-
-@pytest.mark.slow
-def test_all_but_train_is_the_same_where_the_added_sets_are_not(monkeypatch):
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    alone = load(DataConfig())
-    found = load(DataConfig(add="sst5", apart="imdb", rename="very negative=negative"), to_train=False)
-    for split, rows in alone.splits.items():
-        pd.testing.assert_frame_equal(found.splits[split], rows)

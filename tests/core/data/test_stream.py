@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from core.data import limits, stream
+from core.data import stream
 from core.data.stream import stream_rows
 from core.exceptions import DataError
 
@@ -120,19 +120,6 @@ def test_what_cannot_be_used_is_told_with_its_row(tmp_path, name, content, messa
     with pytest.raises(DataError) as error:
         found(tmp_path / name)
     assert message in str(error.value)
-
-
-def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path):
-    (tmp_path / "a.csv").write_text("id,review\n1,so good\n2,bad\n")
-    with pytest.raises(DataError, match=r"no column 'rezew' for data.text; did you mean 'review'\? \(columns: id, rev"):
-        found(tmp_path / "a.csv", text="rezew")
-
-
-def test_more_rows_than_allowed_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv(limits.VARIABLE, "rows=5")
-    (tmp_path / "a.jsonl").write_text('{"text": "good"}\n' * 6)
-    with pytest.raises(DataError, match="more rows"):
-        found(tmp_path / "a.jsonl")
 
 
 def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_path):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.exceptions import ConfigError, RunDamaged
+from core.exceptions import RunDamaged
 from core.text.config import TextConfig
 from core.text.lookalikes import resolve, resolve_places
 from core.text.normalise import prepare, read_lengths, steps
-from core.text.tokenizers import adopt_tokenizer, fit_tokenizer, load_tokenizer, tokenizer_from_json
+from core.text.tokenizers import fit_tokenizer, load_tokenizer, tokenizer_from_json
 from core.text.typed import shares, typed_words, without
 
 STARTERS = sorted(Path(__file__).parents[3].glob("trained/starter-*"))
@@ -162,9 +162,3 @@ def test_a_tokenizer_says_its_version_and_one_without_has_none():
     assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
     with pytest.raises(RunDamaged, match="lookalikes"):
         tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
-
-
-def test_a_training_keeps_the_reading_of_the_run_it_starts_from():
-    known = fit_tokenizer(["isn`t"], TextConfig(min_freq=1))
-    with pytest.raises(ConfigError, match=r"text\.lookalikes=1: the run that this training starts from reads with 0"):
-        adopt_tokenizer(known, ["isn`t"], TABLE)

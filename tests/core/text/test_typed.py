@@ -55,13 +55,6 @@ def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left)
     assert without(text, [(start, start + len(word))]) == left
 
 
-def test_several_words_go_whatever_their_order():
-    text = "a b c, d"
-    spans = typed_words(text)
-    assert without(text, [spans[3], spans[1], spans[2]]) == "a d"
-    assert without(text, spans) == "" and without(text, []) == text
-
-
 NORMALISERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
 
 

@@ -25,7 +25,6 @@ PARTS = {
     "pn": "pn",
     "stirp": "affect",
 }
-"""The part of speech that each polar slot takes."""
 OTHER_FORM = {"feelp", "affectp", "stirp", "outcomep", "more"}
 STRENGTH = {"mild": 1, "more": 1, "stirp": 1, "strong": 2}
 NOT_FOR_PEOPLE = {"np", "feel", "feelp", "pn", "adv", "they", "it"}
@@ -68,13 +67,10 @@ def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sente
     """Fill a frame so that the whole sentence has the given sign.
 
     Args:
-        frame: the template and its rule of composition.
+        frame: The template and its rule of composition.
         sign: +1 or -1; for a frame of score zero it only says which opinion comes first.
-        rng: the source of every choice.
-        mode: which words may be used. With `unseen` one opinion has a starred word, the others have not.
-
-    Raises:
-        NoFit: if nothing fits this draw.
+        rng: The source of every choice.
+        mode: Which words may be used. With `unseen` one opinion has a starred word, the others have not.
     """
     domain = frame.domain or rng.choice(domains())
     template = SLOT.sub(lambda slot: _clause(slot, rng), frame.template)
@@ -94,12 +90,7 @@ def _clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """What a template without clause slots asks for.
-
-    Returns:
-        Its slots in order; per opinion with a noun of its own, the noun's role and whether people are ruled out; the
-        opinions without one.
-    """
+    """Return the slots of a template in order, role and kind of the nouns by opinion, and the opinions without one."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:

@@ -13,13 +13,10 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from core.data.sources.builtin import challenge, everyday
-from core.data.sources.builtin.challenge import CHALLENGE
 from core.data.sources.builtin.compose import Mode, NoFit, Sentence, compose
-from core.data.sources.builtin.everyday import EVERYDAY
 from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, frames
+from core.data.sources.builtin.handwritten import CHALLENGE, EVERYDAY, class_names, labels, load
 from core.data.sources.builtin.lexicon import held_out
-from core.data.sources.builtin.scale import class_names, labels
 from core.data.table import TEST, TRAIN, VALIDATION
 
 SEED = "built-in corpus 2"
@@ -52,13 +49,7 @@ NEW_FRAME_SHARE = 0.45
 UNSEEN_SHARE = 0.15
 """Test rows with a polar word that training never has."""
 WITH_UNSEEN = (
-    "plain",
-    "contrast",
-    "concession",
-    "verdict",
-    "reported opinion",
-    "then and now",
-    "conditional",
+    *("plain", "contrast", "concession", "verdict", "reported opinion", "then and now", "conditional"),
     "aspect switch",
 )
 """Phenomena in which a second opinion lets a reader infer the unseen word."""
@@ -70,24 +61,21 @@ def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
     """Build the corpus.
 
     Args:
-        classes: the view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
+        classes: The view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
 
     Returns:
         Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
         score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
         by hand, with the same columns.
-
-    Raises:
-        ConfigError: if there is no such view of the scale.
     """
     class_names(classes)
     splits = {name: _table(rows, classes) for name, rows in sentences(neutral=classes != 2).items()}
-    return splits | {CHALLENGE: challenge.load(classes), EVERYDAY: everyday.load(classes)}
+    return splits | {name: load(name, classes) for name in (CHALLENGE, EVERYDAY)}
 
 
 @cache
 def sentences(neutral: bool) -> Mapping[str, tuple[Sentence, ...]]:
-    """All generated sentences by split, shuffled; with or without those of score 0. Drawing them takes 1.5 seconds."""
+    """Draw all sentences by split, shuffled; with or without those of score 0. It takes 1.5 seconds."""
     taken: set[str] = set()
     splits: dict[str, list[Sentence]] = {}
     for split, count in ROWS.items():

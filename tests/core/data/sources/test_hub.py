@@ -106,21 +106,16 @@ def run(names, url, home):
 
 @pytest.mark.slow
 def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_path):
-    first = run("sst2", hub.url, tmp_path)
+    first = run("sst2 sentiment140 yelp-5 imdb", hub.url, tmp_path)
     assert "{'train': ['train " in first and "'test': ['dev 0', 2]} ('negative', 'positive')" in first
     assert "3 rows with the label -1 (withheld) left out" in first
-    assert len([path for command, path in hub.requests if command == "GET"]) == 3
-    hub.requests.clear()
-    assert run("sst2", hub.url, tmp_path) == first
-    assert hub.requests == []
-    assert run("sst2", "http://127.0.0.1:9", tmp_path) == first
-
-
-@pytest.mark.slow
-def test_the_parquet_branch_and_other_columns_and_label_values(hub, tmp_path):
-    said = run("sentiment140", hub.url, tmp_path)
-    assert "'test': ['judged 0', 4]" in said and "('negative', 'positive')" in said
-    assert "test: 2 rows of class 'neutral' left out, train has none" in said
+    assert len([path for command, path in hub.requests if command == "GET" and "/sst2/" in path]) == 3
+    assert "'test': ['judged 0', 4]" in first  # of the Parquet branch, with other columns and label values
+    assert "test: 2 rows of class 'neutral' left out, train has none" in first
+    assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in first
+    assert "not checked against the hub" in first
+    assert "\nDataError train-00000-of-00001.parquet: this Parquet file is damaged" in first
+    assert first.startswith(run("sst2", "http://127.0.0.1:9", tmp_path))
 
 
 @pytest.mark.slow
@@ -128,14 +123,6 @@ def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
     said = run("sst2", "http://127.0.0.1:9", tmp_path)
     assert said.startswith("NotAvailable 'sst2': the Hugging Face hub cannot be reached from here")
     assert "--data PATH" in said and "SENTISCOPE_DATA" in said
-
-
-@pytest.mark.slow
-def test_a_file_that_the_hub_lacks_or_that_is_damaged_is_told(hub, tmp_path):
-    said = run("yelp-5 imdb", hub.url, tmp_path)
-    assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in said
-    assert "not checked against the hub" in said
-    assert "\nDataError train-00000-of-00001.parquet: this Parquet file is damaged" in said
 
 
 def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
