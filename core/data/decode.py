@@ -141,7 +141,7 @@ def _named(data: bytes, encoding: str, file: str) -> Decoded:
     try:
         return Decoded(data.decode(codec, "strict"), codecs.lookup(codec).name)
     except UnicodeError:
-        seems = _found(data, file).encoding
+        seems = (_decode_certain(data) or _legacy(data, file)).encoding
         raise DataError(f"cannot be read as {encoding}; it seems to be {seems}", file=file) from None
 
 
@@ -151,10 +151,6 @@ def _module(encoding: str) -> str:
 
 
 _MODULES = {_module(name): name for name in ENCODINGS}
-
-
-def _found(data: bytes, file: str) -> Decoded:
-    return _decode_certain(data) or _legacy(data, file)
 
 
 def _decode_certain(data: bytes) -> Decoded | None:

@@ -319,7 +319,7 @@ def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool =
         bare = (line.rstrip("\r\n") for line in lines)
         return (line.split(delimiter) if delimiter else [line] for line in bare if line.strip())
     if quoting.kind == "backslash":
-        lines = (_ESCAPED.sub(_unescaped, line) for line in lines)
+        lines = (_ESCAPED.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)
     elif quoting.kind == "curly":
         mark = re.escape(delimiter)
         opening, closing = re.compile(rf"(^|{mark}) *[“„]"), re.compile(rf"[”“] *(?={mark}|[\r\n]*$)")
@@ -327,10 +327,6 @@ def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool =
     sign = "'" if quoting.kind == "single" else '"'
     found = csv.reader(lines, delimiter=delimiter, quotechar=sign, strict=strict, skipinitialspace=quoting.blank)
     return (row for row in found if row)
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return '""' if found[1] == '"' else "\\"
 
 
 def _shape(rows: Iterable[list[str]]) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -18,7 +19,6 @@ from core.data.delimited import parse
 from core.data.excel import read_excel
 from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
 from core.data.json_table import read_json
-from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_classes, parquet_frame, with_class_names
 from core.data.reading_decisions import describe_encoding, describe_sheet, describe_table
 from core.exceptions import DataError
@@ -27,6 +27,15 @@ from core.numbers import count
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
+_PREFIX = "__label__"
+_PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
+_AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_LOOKED_AT = 500
+_LEAST = 0.95
+"""Least share of lines of a form for a file to be taken for one."""
+_MOST_AT = 20
+"""Most labels behind an at sign: beyond, they are rather names of people."""
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
@@ -226,3 +235,51 @@ def _read_trees(text: str, file: str) -> RawTable | None:
         words = (word for _, word in _LEAF.findall(line))
         rows.append([" ".join(_BRACKETS.get(word, word) for word in words), line[1 : line.index(" ")]])
     return RawTable(pd.DataFrame(rows, columns=["text", "label"], dtype=object), "trees", header=False)
+
+
+def read_label_lines(text: str, file: str) -> RawTable | None:
+    """Read lines that carry their label, or lists of labels where a line has several; None: they do not."""
+    if _PREFIX not in text[:10_000] and "@" not in text[:10_000]:
+        return None
+    first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:_LOOKED_AT]
+    if sum(line.lstrip().startswith(_PREFIX) for line in first) >= _LEAST * len(first):
+        if sum(_PREFIXED.fullmatch(line) is not None for line in first) < _LEAST * len(first):
+            return None
+        form, pattern = f"{_PREFIX}NAME in front of the text", _PREFIXED
+    elif _ends_with_label(first):
+        form, pattern = "@NAME behind the text", _AT_END
+    else:
+        return None
+    rows, without = list[tuple[str, object]](), 0
+    for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
+        limits.check_shape(number, 2, file=file)
+        if len(line) > limits.current().characters:
+            raise limits.refusal("a line is longer", "characters", file=file, row=number)
+        found = pattern.fullmatch(line)
+        if found is None:
+            without += 1
+            rows.append((line.strip(), None))
+        elif pattern is _PREFIXED:
+            labels = [label.removeprefix(_PREFIX) for label in found[1].split()]
+            rows.append((found[2].strip(), labels))
+        else:
+            rows.append((found[1], found[2]))
+    several = any(isinstance(labels, list) and len(labels) > 1 for _, labels in rows)
+    cells = [(words, labels[0] if isinstance(labels, list) and not several else labels) for words, labels in rows]
+    findings = [Finding("label-lines", "note", len(rows) - without, f"the label of each line is read as {form}")]
+    if without:
+        message = f"{plural(without, 'line')} without a label in that form"
+        findings.append(Finding("lines-without-label", "warning", without, message))
+    frame = pd.DataFrame(cells, columns=["text", "label"], dtype=object)
+    return RawTable(frame, "text", header=False, findings=tuple(findings))
+
+
+def _ends_with_label(lines: list[str]) -> bool:
+    found = [match[2] for line in lines if (match := _AT_END.fullmatch(line))]
+    counts = Counter(found)
+    return (
+        len(found) >= 4
+        and len(found) >= _LEAST * len(lines)
+        and 2 <= len(counts) <= min(_MOST_AT, len(found) // 3)
+        and min(counts.values()) > 1
+    )

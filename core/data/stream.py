@@ -25,9 +25,8 @@ from core.data.cells import as_word, as_words, cell_of
 from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
-from core.data.files import FOREIGN, TableSettings, read_table
+from core.data.files import FOREIGN, TableSettings, read_label_lines, read_table
 from core.data.json_table import DECODER, has_text, is_wrapper
-from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_batches
 from core.data.reading_decisions import describe_table
 from core.data.table_head import unique
@@ -86,7 +85,11 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
     if objects and decoded and (rows := _json(decoded, text, path.name)):
         return rows
-    if decoded is None or objects or (not delimiter and (decoded.start() in "[{(<_" or decoded.has_labels())):
+    if (
+        decoded is None
+        or objects
+        or (not delimiter and (decoded.start() in "[{(<_" or read_label_lines(decoded.sample(), path.name) is not None))
+    ):
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
     rows = _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
@@ -112,16 +115,12 @@ class _Decoded:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
         raw.seek(0)
         if "+" in self.encoding:
-            yield from self._lines_of_two(raw)
+            for line in io.BufferedReader(raw):
+                yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
         yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
-
-    def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
-        """Decode the lines of a file of two encodings."""
-        for line in io.BufferedReader(raw):
-            yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
 
     def sample(self) -> str:
         """Whole lines from the beginning."""
@@ -136,10 +135,6 @@ class _Decoded:
     def start(self) -> str:
         """The first character that is no blank."""
         return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
-
-    def has_labels(self) -> bool:
-        """Return whether each line holds its label: `text@label`."""
-        return read_label_lines(self.sample(), self.file) is not None
 
     def starts_with_an_object(self) -> bool:
         """Whether the first line is a JSON object by itself, and a row."""

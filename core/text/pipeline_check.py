@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -65,14 +64,11 @@ def _members(part: Any) -> Iterator[Mapping[str, Any]]:
     if part.get("type") != "Sequence":
         yield part
         return
-    for each in itertools.chain.from_iterable(_list(part.get(name, [])) for name in INSIDE):
-        yield from _members(each)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("a Sequence of it is no list")
-    return value
+    for inside in (part.get(name, []) for name in INSIDE):
+        if not isinstance(inside, list):
+            raise ValueError("a Sequence of it is no list")
+        for each in inside:
+            yield from _members(each)
 
 
 def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:

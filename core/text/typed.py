@@ -24,8 +24,12 @@ def typed_words(text: str) -> list[Span]:
 
     A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
     """
-    found = (match.span() for match in _pattern().finditer(text))
-    return joined(text, ((start, end) for start, end in found if any(map(_visible, text[start:end]))))
+    seen = (
+        match.span()
+        for match in _pattern().finditer(text)
+        if any(unicodedata.category(sign) not in INVISIBLE for sign in match[0])
+    )
+    return joined(text, seen)
 
 
 @functools.cache
@@ -33,10 +37,6 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?i:{LINK})|{USER}|{ENTITY}|(?i:{BREAK.pattern})|(?:(?<!\w)\#(?=[^\W_]))?(?:{word_pattern().pattern})"
     )
-
-
-def _visible(character: str) -> bool:
-    return unicodedata.category(character) not in INVISIBLE
 
 
 def without(text: str, words: Iterable[Span]) -> str:

@@ -77,10 +77,10 @@ def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sente
     topics = _topics(frame, template, domain, rng)
     chosen = _choose(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
-    text = SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template)
-    return Sentence(
-        _polish(text), _score(frame, sign, chosen), frame, domain, tuple(chosen[index] for index in sorted(chosen))
-    )
+    text = VOWEL.sub(r"\1n ", SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template))
+    text = SENTENCE_START.sub(lambda start: start[0].upper(), text)
+    words = tuple(chosen[index] for index in sorted(chosen))
+    return Sentence(text, _score(frame, sign, chosen), frame, domain, words)
 
 
 def _clause(slot: re.Match[str], rng: Random) -> str:
@@ -205,8 +205,3 @@ def _score(frame: Frame, sign: int, chosen: dict[int, Word]) -> int:
     if frame.score.isdigit():
         return chosen[int(frame.score)].score
     return sign * {"zero": 0, "weak": 1, "strong": 2}[frame.score]
-
-
-def _polish(text: str) -> str:
-    text = VOWEL.sub(r"\1n ", text)
-    return SENTENCE_START.sub(lambda start: start[0].upper(), text)

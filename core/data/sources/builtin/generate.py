@@ -53,6 +53,7 @@ WITH_UNSEEN = (
     "aspect switch",
 )
 """Phenomena in which a second opinion lets a reader infer the unseen word."""
+_UNSEEN_WEIGHT = sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
 WITHOUT_NEW_PAIRS = ("irony",)
 """Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
 
@@ -122,14 +123,9 @@ def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool
     new_frame = rng.random() < NEW_FRAME_SHARE
     if phenomenon in NEUTRAL_SHARES:
         return new_frame, "seen", False
-    if phenomenon in WITH_UNSEEN and rng.random() < UNSEEN_SHARE * sum(SHARES.values()) / _unseen_weight():
+    if phenomenon in WITH_UNSEEN and rng.random() < UNSEEN_SHARE * sum(SHARES.values()) / _UNSEEN_WEIGHT:
         return new_frame, "unseen", False
     return new_frame, "seen", not new_frame and phenomenon not in WITHOUT_NEW_PAIRS
-
-
-@cache
-def _unseen_weight() -> int:
-    return sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
 
 
 @cache
