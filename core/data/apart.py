@@ -1,7 +1,6 @@
 """Files of others, read in another process (`core.data.reader`) that has little memory and time.
 
-Nothing that such a file does can reach this process. What comes back are words and numbers, as JSON and Arrow, never
-objects. Imports nothing heavy.
+What comes back are words and numbers, as JSON and Arrow, never objects. Imports nothing heavy.
 """
 
 from __future__ import annotations

@@ -21,13 +21,9 @@ from core.paths import resolve
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
     """Load what `config.name` (a path, or a registered name) means, and look at every file of it, read once.
 
-    Args:
-        config: How it is read.
-        further: What else is told of a data set that loads.
-
     Returns:
         `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads
-        `task`, `classes`, `splits` (rows of each) and `notes`.
+        `task`, `classes`, `splits` (rows of each), `notes`, and what `further` tells of the data set.
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:

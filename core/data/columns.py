@@ -120,9 +120,6 @@ def choose_columns(
         label: Likewise for the labels; `a,b,c` or `y_*`: 0/1 columns; empty: guessed by name, then the fewest values.
         pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
         file: Name for messages.
-
-    Raises:
-        DataError: a named column is absent or not 0/1, or none can be guessed.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]

@@ -260,10 +260,7 @@ def _is_cut(row: list[str]) -> bool:
 def _best_rows(
     text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
 ) -> tuple[list[list[str]], Quoting]:
-    """Return all rows, and the quoting that gave them: the one found in the sample unless the rest speaks against it.
-
-    Only the better reading is kept: of a large file the other one would fill the memory a second time.
-    """
+    """Return all rows by the better quoting: the sample's, unless the rest speaks against it; only one is kept."""
 
     def read(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
         return _bounded(_rows(split_lines(text), delimiter, quoting, strict), file)

@@ -1,8 +1,7 @@
 """The legacy encoding of a text, guessed by how likely its letters are in each language that is written in it.
 
-A reading of bytes as text is judged by the probability of its characters: of letters one after the other for
-alphabets, of single characters for Chinese, Japanese and Korean. Probabilities come from a few sentences of each
-language (`languages.tsv`). All readings are of the same bytes, so their log-likelihoods can be compared.
+A reading of bytes is judged by the probability of its letters after each other, of single characters for Chinese,
+Japanese and Korean, from a few sentences of each language (`languages.tsv`).
 """
 
 from __future__ import annotations

@@ -27,9 +27,7 @@ _MOST_PACKED = 200
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
-"""Sheets that are looked at for a table."""
 _LOOKED_AT = 20
-"""Rows, and columns, by which a sheet is known to hold a table."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -49,9 +47,6 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         file: Name for messages.
         sheet: Name of the sheet; empty: the first visible one that holds a table of at least two columns.
         header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
-
-    Raises:
-        DataError: it is damaged or empty, has no such sheet, or asks for more than is allowed (`limits`).
     """
     import openpyxl
 

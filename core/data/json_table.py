@@ -1,8 +1,4 @@
-"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools.
-
-A form is recognised by its content. What was set aside to get at the rows is a finding; what is no table is refused
-with a sentence that says what was seen.
-"""
+"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools."""
 
 from __future__ import annotations
 
@@ -32,13 +28,11 @@ _DEEPEST = 4
 _MOST_LISTS = 50
 """Lists of objects of one file that can be chosen from."""
 _DISTINCT = 0.5
-"""Share of different texts that a list must have to be one of texts rather than of labels."""
 _LONGEST_LITERAL = 1_000_000
 """Characters of a line that is read as a Python dictionary."""
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys under which services put the columns of a row: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
-"""Keys of an object that describes a label, of which the first one that holds words is the label."""
 _TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -67,13 +61,7 @@ class _Reading:
 def read_json(text: str, file: str, part: str = "") -> RawTable | None:
     """Read the rows of a JSON file; None if the text only looks like JSON at its start.
 
-    Args:
-        text: The whole file.
-        file: Name for messages.
-        part: The key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
-
-    Raises:
-        DataError: it is damaged, holds no table, or asks for more than is allowed (`limits`).
+    `part` is the key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
     """
     reading = _Reading(file, part)
     found = _parse(text, reading)
@@ -99,11 +87,7 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 
 def decode_json(text: str, file: str) -> Any:
-    """Decode one JSON value; a JSONDecodeError where it is no JSON at all.
-
-    Raises:
-        DataError: it is nested without end, a number has thousands of digits, or an object has a key twice.
-    """
+    """Decode one JSON value; a JSONDecodeError where it is no JSON at all, a DataError where it cannot be read."""
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError:

@@ -30,13 +30,10 @@ class Example(TypedDict):
 
 
 def with_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
-    """Join the counter-examples of `config.examples` to the training rows, and nowhere else.
+    """Join the counter-examples of `config.examples` to the training rows, and say what was left out.
 
     Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
     with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
-
-    Returns:
-        The splits, and what was left out.
     """
     if not config.examples:
         return given, []

@@ -82,11 +82,7 @@ class LabeledSplits:
 
 
 def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
-    """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
-
-    Raises:
-        DataError: if the file cannot be read as a table at all.
-    """
+    """Look at a file and tell what was found, also when it cannot be used; refuse what is no table at all."""
     try:
         return _inspect_table(path.expanduser(), settings)[0]
     except DataError as error:
@@ -243,10 +239,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the columns of a table, and find how its labels are written.
-
-    The sign between labels in train (`first`) holds where another split has fewer of them.
-    """
+    """Choose the columns of a table and how its labels are written; the sign between labels is that of `first`."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")

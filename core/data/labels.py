@@ -287,10 +287,8 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 
 def _find_mark(labels: Sequence[str]) -> str:
-    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none.
-
-    A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
-    """
+    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none."""
+    # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
         several = sum(len(part) > 1 for part in parts)

@@ -86,11 +86,7 @@ def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarra
 def without_learned(
     given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
-    """Leave out the rows of every split but train whose text is in these files, and say how many.
-
-    Raises:
-        DataError: fewer than `LEAST_ROWS` rows of a split and less than half of it would be left.
-    """
+    """Leave out the rows of every split but train whose text is in these files; refuse to leave too few."""
     if not files:
         return given, beside, []
     kept, notes = dict(given), list[str]()

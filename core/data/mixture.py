@@ -29,12 +29,8 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSpli
     """Join the splits of several data sets, each cut as it is cut alone.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
-    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it.
-
-    Args:
-        names: Registered names, in order.
-        config: How the parts are cut; its `rename`, `order`, `limit`, `apart` and `add` are those of the whole.
-        load: What loads one of them.
+    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it. `rename`,
+    `order`, `limit`, `apart` and `add` of the settings are those of the whole.
     """
     alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="", lineage="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]

@@ -75,10 +75,7 @@ def clean_rows(
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
     """Return repeats, conflicts, long texts and classes of cleaned rows as findings, refusals included.
 
-    Args:
-        rows: As `clean_rows` gives them.
-        to_train: Whether there must be enough rows of two classes.
-        column: Name of the label column, which may say that many numbers are classes.
+    `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
     """
     found, repeated = list[Finding](), rows[rows["text"].duplicated(keep=False)]
     if again := len(repeated) - repeated["text"].nunique():

@@ -97,13 +97,8 @@ def _floor(size: float) -> int:
 def strata(targets: npt.NDArray[np.generic]) -> Indices:
     """Return the one label by which a row of several counts in a cut: the rarest that it has, of equals the first.
 
-    So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so.
-
-    Args:
-        targets: (n, C), nonzero where the row has the label.
-
-    Returns:
-        (n,) label numbers; C for a row without labels.
+    So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
+    (n, C) are nonzero where the row has the label; C stands for a row without labels.
     """
     has = targets != 0
     classes = has.shape[1]

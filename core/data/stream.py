@@ -85,14 +85,14 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
     if objects and decoded and (rows := _json(decoded, text, path.name)):
         return rows
-    if (
-        decoded is None
-        or objects
-        or (not delimiter and (decoded.start() in "[{(<_" or read_label_lines(decoded.sample(), path.name) is not None))
-    ):
+    sample = decoded.sample() if decoded and not objects else ""
+    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
+    if decoded is None or objects or not plain:
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
-    rows = _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
+    rows = _delimited(
+        decoded, sample, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name
+    )
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
 
 
@@ -131,10 +131,6 @@ class _Decoded:
             if size > SAMPLE:
                 break
         return "".join(parts)
-
-    def start(self) -> str:
-        """The first character that is no blank."""
-        return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
 
     def starts_with_an_object(self) -> bool:
         """Whether the first line is a JSON object by itself, and a row."""
@@ -195,23 +191,20 @@ def _lines(decoded: _Decoded) -> Rows:
     return Rows("text", schema, _batches(texts, schema, "text", decoded.file))
 
 
-def _delimited(decoded: _Decoded, text: str, asked: tuple[str, str, str], file: str) -> Rows:
-    like = parse(decoded.sample(), *asked, file=file)
+def _delimited(decoded: _Decoded, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
+    like = parse(sample, *asked, file=decoded.file)
     if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
-        raise DataError(ALONE, file=file)
+        raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
-    column = choose_text(describe(frame.replace("", None)), text, file=file)
+    column = choose_text(describe(frame.replace("", None)), text, file=decoded.file)
     schema = pa.schema({name: pa.string() for name in like.columns})
-    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=file))
+    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=decoded.file))
     notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
-    return Rows(column, schema, _batches(rows, schema, column, file), notes)
+    return Rows(column, schema, _batches(rows, schema, column, decoded.file), notes)
 
 
 def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
-    """Read twice: which keys there are, and of which kinds, is known at the end only.
-
-    None where columns stand one level deeper, so that the file has to be read whole.
-    """
+    """Read lines twice, as keys and kinds are known at the end only; None: the file has to be read whole."""
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
@@ -256,7 +249,6 @@ def _objects(decoded: _Decoded, file: str) -> Iterator[dict[str, Any]]:
 
 
 def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    """A table that was read at once."""
     column = choose_text(describe(frame), text, file=file)
     schema = pa.schema({str(name): pa.string() for name in frame.columns})
     words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]

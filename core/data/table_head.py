@@ -75,8 +75,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
     """Return whether the first row names the columns: as `asked` (`yes`, `no`), else by inspection.
 
-    By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
-    column of few values none of which is that word. A name may be empty above numbers and above nothing.
+    It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
     """
     if asked and rows:
         return asked == "yes"

@@ -33,11 +33,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(content: bytes, file: str) -> Any:
-    """Turn YAML into plain data; `file` is its name for messages.
-
-    Raises:
-        DataError: it is no YAML, or holds a tag, an alias, a key that is no text or stands twice, or too many levels.
-    """
+    """Turn YAML into plain data; refuse a tag, an alias, a key that is no text or stands twice, or too many levels."""
     try:
         found = _tree(content.decode("utf-8-sig"), file)
         refuse_monsters(found)

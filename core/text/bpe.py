@@ -122,10 +122,7 @@ class BpeTokenizer(Tokenizer):
 
 
 def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
-    """Text → words with their leading blank → byte symbols → pieces, and back.
-
-    The blank put before the text makes its first word the same piece as in the middle. No token is special.
-    """
+    """Text → words with their leading blank, also the first → byte symbols → pieces, and back; nothing is special."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
     pipeline.decoder = hf.decoders.ByteLevel()

@@ -1,7 +1,6 @@
 """What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing.
 
-Total sentiment of Jang, Kim and Shin: the counts c of all entries that a token belongs to, smoothed,
-lambda_k = (c_k + 1) / (sum of c + 3). Of several lexicons each has three numbers of its own, one after another.
+Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Replace characters that look alike by one of them, before any other step of a tokenizer.
 
-A run keeps the version of the table that it was trained with (`text.lookalikes`); 0 is no table, as before there was
-one. A change of what the table does is a new version, and the old one stays.
+A run keeps the version of the table that it was trained with; 0 is no table. A change is a new version, the old stays.
 """
 
 from __future__ import annotations

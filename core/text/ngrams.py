@@ -26,9 +26,7 @@ INSIDE = " "
 class NGramTokenizer(ListedTokenizer):
     """1-2-grams over word tokens: single words first, then pairs; unknown ones are left out, nothing is cut.
 
-    With `char_ngrams` the character n-grams of each word follow, a blank at either edge of it counting as a letter
-    (scikit-learn's `char_wb`). Repetitions are kept, so that a model can count them. A pair is written with one blank
-    between its words.
+    With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
     """
 
     kind = "ngram"

@@ -76,10 +76,7 @@ def _straighten_quotes(text: str) -> str:
 
 
 def _mark_elongation(text: str) -> str:
-    """A letter three times or more stands twice, at the end of a word once, and a mark follows the word.
-
-    "soooo coooool" becomes "so xxlong cool xxlong".
-    """
+    """Shorten letters that stand three times or more, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
 
     def shorten(found: re.Match[str]) -> str:
         short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")

@@ -1,7 +1,6 @@
 """The pieces of a word that a model may read beside it: character n-grams, hashed into buckets.
 
-Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors with subword information": a word is written
-`<word>`, so that its ends differ from its inside, and n-grams share the rows of one table by their hash.
+Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors with subword information".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which parts of the tokenizers library the pipeline of a backbone may have, and what becomes of its panics.
 
-A pipeline comes with a file of somebody else. Some parts make a text of thirty letters one of gigabytes (Replace and
-Prepend in series, a crafted table of Precompiled), which ends the whole process; others need a regular expression of
-the file. So only the parts of the families that are read here are known, each of them once, and none that adds much.
+A pipeline comes with a file of somebody else, and some parts make a text of thirty letters one of gigabytes, which ends
+the whole process. So only the parts of the families that are read here are known, each once, and none that adds much.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Odd cases from a seed: each is used or refused with a sentence of ours. `python tests/fuzz --help` tries more."""
+"""Odd cases from a seed: each is used or refused with a sentence of ours. `fuzzing.try_one` tries a kept case again."""
 
 import importlib
 

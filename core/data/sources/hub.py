@@ -13,11 +13,7 @@ from core.exceptions import NotAvailable
 
 
 def fetch(source: Registered) -> dict[str, pd.DataFrame]:
-    """Return the raw splits of a source, downloaded once and then taken from the library's cache.
-
-    Raises:
-        NotAvailable: no repository is known, the `hub` extra is not installed, or the hub cannot be reached.
-    """
+    """Return the raw splits of a source, downloaded once and then taken from the library's cache."""
     if source.hub is None:
         raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")
     return {

@@ -34,14 +34,10 @@ class Registered:
     licence: str
     citation: str
     kind: Literal["built-in", "hub"] = "hub"
-    """built-in: made by this program · hub: downloaded, or taken from the folder named by SENTISCOPE_DATA."""
     task: Literal["single", "multi", "pair"] = "single"
-    """single: one label per text · multi: several · pair: one label for two texts."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Label value in the files → class name, in class order."""
     ordered: bool = False
     hub: Hub | None = None
-    """None: no repository is known to us, so only a local copy can be used."""
     reported_split: Literal["test", "validation"] = "test"
     """The split that publications report on; validation then becomes test, and a new one is cut from train."""
     pooled: tuple[str, ...] = ("train", "validation", "test")

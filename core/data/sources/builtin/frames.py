@@ -1,7 +1,6 @@
 """The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
 
-A frame is a template whose slots carry the number of the opinion they belong to: `The {n1} {be1} not {adj1}.` Capital
-slots (`{C1}`, `{W2}`, …) stand for a whole clause and are replaced by one of `clauses.tsv` first.
+Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
 """
 
 from __future__ import annotations
