@@ -90,9 +90,8 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     if decoded is None or objects or not plain:
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
-    rows = _delimited(
-        decoded, sample, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name
-    )
+    asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
+    rows = _delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
 
 
