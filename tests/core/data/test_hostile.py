@@ -17,7 +17,7 @@ from shapes_of_tools import zip_of
 from core.data import apart, archives, limits
 from core.data.config import DataConfig
 from core.data.decode import ENCODINGS, decode
-from core.data.labeled_files import inspect_file, read_file
+from core.data.labeled_files import inspect_file
 from core.data.load import load
 from core.data.parquet import read_parquet
 from core.exceptions import DataError, InputError
@@ -140,13 +140,6 @@ def test_parquet_with_text_that_is_no_utf8_names_its_column(tmp_path):
     parquet(tmp_path / "a.parquet", text=pa.StringArray.from_buffers(2, offsets, words), label=[0, 1])
     with pytest.raises(DataError, match=r"a\.parquet, field 'text': holds text that is not UTF-8"):
         read_parquet(tmp_path / "a.parquet")
-
-
-def test_parquet_of_words_kept_as_bytes_reads_as_words(tmp_path):
-    frame = read_file(
-        parquet(tmp_path / "a.parquet", text=[text.encode() for text, _ in ROWS], label=[label for _, label in ROWS])
-    ).rows
-    assert frame["text"][1] == "text number 1"
 
 
 def test_columns_of_one_name_are_told_apart(tmp_path):

@@ -1,7 +1,6 @@
 """Characters that look the same: what is read as one, what is left, and where it stood."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +11,9 @@ from core.exceptions import RunDamaged
 from core.text.config import TextConfig
 from core.text.lookalikes import resolve, resolve_places
 from core.text.normalise import prepare, read_lengths, steps
-from core.text.tokenizers import fit_tokenizer, load_tokenizer, tokenizer_from_json
+from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 from core.text.typed import shares, typed_words, without
 
-STARTERS = sorted(Path(__file__).parents[3].glob("trained/starter-*"))
 TABLE = TextConfig(lookalikes=1, min_freq=1)
 
 
@@ -141,17 +139,6 @@ def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     (start, end), *more = fitted.unread(text)
     assert (text[start:end], more) == (" five", [])
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", STARTERS, ids=[folder.name for folder in STARTERS])
-def test_a_starter_reads_as_it_did(folder):
-    tokenizer = load_tokenizer(folder / "tokenizer.json")
-    assert tokenizer.config.lookalikes == 0
-    bare = TextConfig(tokenizer.config.normaliser)
-    for typed, _ in PAIRS:
-        assert tokenizer.encode(typed).text == prepare(typed, bare)
-    assert prepare("isn\u02bct o\ufb03ce good\u200d", bare).replace("\u200d", "") == "isn\u02bct o\ufb03ce good"
 
 
 def test_a_tokenizer_says_its_version_and_one_without_has_none():
