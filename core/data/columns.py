@@ -214,11 +214,8 @@ def _choose_bits(frame: pd.DataFrame, columns: Sequence[Column], label: str, fil
     if label in names or (label and "," not in label and "*" not in label):
         return ()
     if not label:
-        found = (
-            []
-            if any(map(is_label_name, names))
-            else find_bits(frame, [name for name in names if name.startswith(PREFIX)])
-        )
+        prefixed = [] if any(map(is_label_name, names)) else [name for name in names if name.startswith(PREFIX)]
+        found = find_bits(frame, prefixed)
         return tuple(found) if len(found) > 1 else ()
     wanted: list[str] = []
     for part in (each.strip() for each in label.split(",")):

@@ -14,7 +14,7 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 from itertools import islice
 
-from core.data.encoding_guess import guess_encoding, lines_beyond_ascii, score_any, score_text
+from core.data.encoding_guess import guess_encoding, lines_beyond_ascii, score_text
 from core.exceptions import DataError
 
 ENCODINGS = (
@@ -240,7 +240,7 @@ def _reads_better_as_utf8(lines: list[bytes], encoding: str) -> bool:
     sample = b"\n".join(lines_beyond_ascii(b"".join(good)))
     if not sample:
         return False
-    return score_any(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)[0]
+    return score_text(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)
 
 
 def _by_line(data: bytes, second: str) -> Decoded:

@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
+from operator import itemgetter
 
 _SAMPLE = 40_000
 """Bytes of lines with non-ASCII characters that are judged."""
@@ -41,9 +42,6 @@ class EncodingGuess:
     """An encoding, and how it compares with the best one that gives another text."""
 
     encoding: str
-    language: str
-    score: float
-    """Log-likelihood of the sample in nats."""
     others: tuple[str, ...]
     """Encodings that can be read and give another text, the likeliest first."""
     plausible: bool
@@ -53,34 +51,24 @@ class EncodingGuess:
 def guess_encoding(data: bytes) -> EncodingGuess:
     """Find the likeliest encoding of bytes that are not UTF-8; it is always a guess."""
     sample = b"\n".join(lines_beyond_ascii(data))
-    best: dict[str, tuple[float, str, str]] = {}
+    best: dict[str, tuple[float, str]] = {}
     for encoding in _languages():
         text = sample.decode(encoding, "replace")
-        score, language = score_text(text, encoding)
-        known = best.get(text)
-        if known is None or score > known[0]:
-            best[text] = (score, encoding, language)
+        best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
-    score, encoding, language, text = ranked[0]
+    score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
     scored = score - _ASCII * sum(character <= "\x7f" for character in text)
     plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
-    others = [each[1] for each in ranked[1:] if "\ufffd" not in each[3]] or [each[1] for each in ranked[1:]]
-    return EncodingGuess(encoding, language, score, tuple(others[:3]), plausible)
+    others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
+    return EncodingGuess(encoding, tuple(others[:3]), plausible)
 
 
-def score_text(text: str, encoding: str) -> tuple[float, str]:
-    """Return the log-likelihood of a text in the likeliest language of an encoding, and that language."""
+def score_text(text: str, encoding: str = "") -> float:
+    """Return the log-likelihood of a text in nats, in the likeliest language of an encoding, or of all."""
     pairs = Counter(zip(" " + text, text, strict=False))
-    found = ((_likelihood(pairs, model) - _RARE.get(encoding, 0.0), model.name) for model in _languages()[encoding])
-    return max(found)
-
-
-def score_any(text: str) -> float:
-    """Return the log-likelihood of a text in the likeliest language of all."""
-    pairs = Counter(zip(" " + text, text, strict=False))
-    models = {model.name: model for models in _languages().values() for model in models}
-    return max(_likelihood(pairs, model) for model in models.values())
+    known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
+    return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:

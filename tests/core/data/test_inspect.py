@@ -221,14 +221,6 @@ def test_more_than_fifty_numbers_are_classes_if_the_name_says_so(tmp_path, name,
     assert (not inspect_file(tmp_path / "a.csv", label=name).problem) == used
 
 
-def test_lists_in_the_label_column_are_several_labels(tmp_path):
-    frame = pd.DataFrame({"text": ["a b", "c d"] * 10, "labels": [[0, 1], [2]] * 10})
-    frame.to_parquet(tmp_path / "a.parquet")
-    file = read_file(tmp_path / "a.parquet")
-    assert file.report.task == "multi" and file.report.classes == {"0": 10, "1": 10, "2": 10}
-    assert list(file.rows["label"][:2]) == [("0", "1"), ("2",)]
-
-
 def test_labels_json_beside_a_file_names_its_classes(tmp_path):
     path = table(tmp_path / "a.csv", label=[0, 1] * 20)
     (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')

@@ -125,13 +125,6 @@ def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
     assert batch.polarity is None
 
 
-def test_tags_survive_the_tokenizer_file():
-    tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
-    again = tokenizer_from_json(tokenizer.to_json())
-    assert again.encode(ENGLISH[0]) == tokenizer.encode(ENGLISH[0])
-    assert again.to_json() == tokenizer.to_json()
-
-
 def test_tags_are_found_once_and_kept(monkeypatch):
     words = [text.split() for text in ENGLISH]
     first = tag_texts(Tagger("en"), words)
