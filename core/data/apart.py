@@ -43,17 +43,9 @@ _STARTED_WITHIN = 60.0
 ANSWER = "answer.json"
 _LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
 """Signals that end a reading at its limit of time."""
-_KINDS: dict[str, type[SentiscopeError]] = {
-    "DataError": DataError,
-    "ConfigError": ConfigError,
-    "NotAvailable": NotAvailable,
-}
-_OWN = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-}
+_KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
+_OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 """No threads before a fork, and no memory taken in advance."""
 
 
@@ -170,28 +162,19 @@ def _read(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[t
         chosen = os.environ.get(limits.VARIABLE, "")
         request = {"way": way, "path": str(path), "reading": {**reading}, "folder": folder, "limits": chosen}
         ended = _ask(json.dumps(request), limits.current().seconds)
-        _refuse_ended(ended, path.name)
+        if -ended in _LATE:
+            raise limits.refusal("it takes too long to read", "seconds", file=path.name)
+        if ended:
+            why = f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV"
+            raise DataError(why, file=path.name)
         answer = msgspec.json.decode((Path(folder) / ANSWER).read_bytes(), type=_Answer)
-        _refuse_said(answer, path.name)
+        if answer.kind == "MemoryError":
+            raise limits.refusal("it takes too much memory to read", "memory", file=path.name)
+        if answer.kind == "Unexpected":
+            raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=path.name)
+        if answer.kind:
+            raise _KINDS[answer.kind](answer.error)
         yield answer, Path(folder)
-
-
-def _refuse_ended(ended: int, file: str) -> None:
-    if -ended in _LATE:
-        raise limits.refusal("it takes too long to read", "seconds", file=file)
-    if ended:
-        raise DataError(
-            f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV", file=file
-        )
-
-
-def _refuse_said(answer: _Answer, file: str) -> None:
-    if answer.kind == "MemoryError":
-        raise limits.refusal("it takes too much memory to read", "memory", file=file)
-    if answer.kind == "Unexpected":
-        raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=file)
-    if answer.kind:
-        raise _KINDS[answer.kind](answer.error)
 
 
 def _report(raw: msgspec.Raw) -> FileReport | None:

@@ -22,7 +22,7 @@ SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
-_BEGINS, _INSIDE = "BSU", "IEL"
+_INSIDE = "IEL"
 _LOOKED_AT = 200
 """Lines by which a file is known."""
 

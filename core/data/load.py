@@ -387,39 +387,40 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
     return made, notes
 
 
-def _covering(strata: splits.Indices, parts: Sequence[splits.Indices], config: DataConfig) -> Sequence[splits.Indices]:
-    """Return the parts of a cut by the run's rule; the training part comes first."""
-    return parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
+def _divide(
+    rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
+) -> list[pd.DataFrame]:
+    """Cut rows by their strata into parts, by the run's rule; the training part comes first."""
+    strata = _strata(rows)
+    parts = cut(strata)
+    covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
+    return [_take(rows, part) for part in covered]
 
 
 def _thirds(
     rows: pd.DataFrame, shares: tuple[float, float, float], config: DataConfig, what: str
 ) -> tuple[Splits, list[str]]:
-    strata, seed = _strata(rows), config.seed
-    parts = _covering(strata, splits.three_parts(strata, shares, seed), config)
-    made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
+    parts = _divide(rows, lambda strata: splits.three_parts(strata, shares, config.seed), config)
     sizes = "/".join(count(len(part)) for part in parts)
-    label_names = "/".join(f"{share:g}" for share in shares)
-    return made, [f"{what} ({plural(len(rows), 'row')}) cut {label_names} into {sizes}, stratified, seed {seed}"]
+    cut = f"cut {'/'.join(f'{share:g}' for share in shares)} into {sizes}, stratified, seed {config.seed}"
+    return dict(zip((TRAIN, VALIDATION, TEST), parts, strict=True)), [f"{what} ({plural(len(rows), 'row')}) {cut}"]
 
 
 def _validation_from_train(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     share, seed = source.validation_share if source else 0.1, config.seed
-    train, strata = given[TRAIN], _strata(given[TRAIN])
-    validation, rest = splits.cut(strata, round(share * len(train)), seed)
-    rest, validation = _covering(strata, (rest, validation), config)
+    size = round(share * len(given[TRAIN]))
+    rest, validation = _divide(given[TRAIN], lambda strata: splits.cut(strata, size, seed)[::-1], config)
     taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
-    return {TRAIN: _take(train, rest), VALIDATION: _take(train, validation), TEST: given[TEST]}, [note]
+    return {TRAIN: rest, VALIDATION: validation, TEST: given[TEST]}, [note]
 
 
 def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
-    rows, strata, seed = given[VALIDATION], _strata(given[VALIDATION]), config.seed
-    first, second = _covering(strata, splits.cut(strata, len(rows) // 2, seed), config)
-    note = (
-        f"no test split: validation halved into {count(len(first))} and {count(len(second))}, stratified, seed {seed}"
-    )
-    return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
+    half, seed = len(given[VALIDATION]) // 2, config.seed
+    validation, test = _divide(given[VALIDATION], lambda strata: splits.cut(strata, half, seed), config)
+    sizes = f"{count(len(validation))} and {count(len(test))}"
+    note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
+    return {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
 
 
 def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
@@ -428,9 +429,8 @@ def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> 
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _strata(_renumbered(train, dict(enumerate(places))))
     chosen, _ = splits.cut(strata, config.limit, config.seed)
-    return _take(
-        train, chosen
-    ), f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
+    note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
+    return _take(train, chosen), note
 
 
 def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
