@@ -12,14 +12,14 @@ from typing import Any
 from core import stored
 from core.exceptions import ConfigError, RunDamaged
 from core.paths import regular_bytes
-from core.text.annotate import choose_tagger
 from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
+from core.text.language import language_of, script_of
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
 from core.text.pair import are_pairs, parted
 from core.text.pretrained import PretrainedTokenizer, Published
-from core.text.tags import Tagger
+from core.text.tags import NAMES, Tagger
 from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
 from core.text.word_level import WordTokenizer
 
@@ -87,7 +87,7 @@ def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) 
 
 
 def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tokenizer:
-    tokenizer.tagger, tokenizer.notes = choose_tagger(texts, config)
+    tokenizer.tagger, tokenizer.notes = _choose_tagger(texts, config)
     if config.tokenizer_fit == "all":
         tokenizer.notes += (LEAK,)
     if config.lexicon:
@@ -95,6 +95,22 @@ def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tok
         known = lexicon.among(tokenizer.words()) if isinstance(tokenizer, WordTokenizer) else lexicon
         tokenizer.take_lexicon(known)
     return tokenizer
+
+
+def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
+    """Return the tagger that the settings mean for these training texts, and a note on that choice."""
+    if config.tagger == "none":
+        return None, ()
+    if config.tagger != "auto":
+        return Tagger(config.tagger), ()
+    if language := language_of(texts):
+        return Tagger(language), (f"parts of speech: the training texts were taken to be {NAMES[language]}",)
+    script = script_of(texts) or "no letters"
+    there = ", ".join(f"{name} ({code})" for code, name in NAMES.items())
+    return None, (
+        f"parts of speech are off: no tagger for the language of the training texts (script: {script}); there is one "
+        f"for {there}, which text.tagger can name",
+    )
 
 
 def tokenizer_from_json(text: str) -> Tokenizer:
