@@ -97,7 +97,6 @@ def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
 
 
 def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
-    """Return the labels of one annotation by the name of the question."""
     found: Row = {}
     results = annotation.get("result")
     for result in results if isinstance(results, list) else ():

@@ -135,7 +135,6 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
 
 
 def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
-    """Arrange the files of an archive in their folders; refuse one that is there twice."""
     root = ZipFolder(archive)
     for member in members:
         *above, name = PurePosixPath(member.filename.replace("\\", "/")).parts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from core.data import apart
@@ -32,13 +31,8 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         problem = str(error)
     files = [dataclasses.asdict(each) for each in reports] or _inspect(config)
     decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
-    result: dict[str, Any] = {
-        "data": config.name,
-        "ok": dataset is not None,
-        "problem": problem,
-        "files": files,
-        "decisions": decisions,
-    }
+    result: dict[str, Any] = {"data": config.name, "ok": dataset is not None, "problem": problem, "files": files}
+    result["decisions"] = decisions
     if dataset is None:
         return result
     if not files:  # of a text each, or of a class each
@@ -61,12 +55,10 @@ def _inspect(config: DataConfig) -> list[dict[str, Any]]:
     paths = [path] if os.path.isfile(path) else []
     if os.path.isdir(path):
         paths = [first for first, *_ in split_files(path).values()]
-    return [_inspect_file(path, config) for path in paths]
-
-
-def _inspect_file(path: Path, config: DataConfig) -> dict[str, Any]:
-    try:
-        report = apart.inspect_file(path, config.reading())
-    except SentiscopeError as error:
-        return {"file": path.name, "problem": str(error)}
-    return dataclasses.asdict(report)
+    found = list[dict[str, Any]]()
+    for each in paths:
+        try:
+            found.append(dataclasses.asdict(apart.inspect_file(each, config.reading())))
+        except SentiscopeError as error:
+            found.append({"file": each.name, "problem": str(error)})
+    return found

@@ -15,6 +15,8 @@ from core.settings import LARGEST_SEED, check_ranges, setting
 QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
 """How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
+READING = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
+"""Settings by which a file is read."""
 LONGEST = 4096
 """Characters of a setting that is a text: the longest path of Linux."""
 ONE_LABEL = "none"
@@ -162,8 +164,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """Return how a file is read: arguments of `core.data.labeled_files`."""
-        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in READING}
 
     def renamed(self) -> dict[str, str]:
         """Return label → class; to an empty name: its rows are left out."""

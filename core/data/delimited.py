@@ -327,7 +327,6 @@ def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool =
 
 
 def _shape(rows: Iterable[list[str]]) -> tuple[int, float]:
-    """Most usual number of fields, and the share of rows that have it."""
     widths = Counter(map(len, rows))
     if not widths:
         return 0, 0.0

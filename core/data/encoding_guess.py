@@ -101,7 +101,6 @@ class _Language:
 
 @functools.cache
 def _languages() -> dict[str, list[_Language]]:
-    """Read the languages by the encodings that they are written in."""
     rows = resources.files("core.data").joinpath("languages.tsv").read_text("utf-8").splitlines()[1:]
     found: dict[str, list[_Language]] = {}
     for name, encodings, text in (row.split("\t") for row in rows):

@@ -109,7 +109,6 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
 
 
 def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
-    """Return the sheet that is read, and the others."""
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:

@@ -256,7 +256,6 @@ def _aside(folder: TextFolder) -> bool:
 
 
 def _classes(folder: TextFolder) -> dict[str, TextFolder]:
-    """Return the folder of each class, of all folders that hold texts."""
     found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
     if len(found) > _MOST_CLASSES:
         raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)

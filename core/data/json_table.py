@@ -151,7 +151,6 @@ def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
 
 
 def _lines(text: str, reading: _Reading) -> list[Any] | None:
-    """Parse each line as a value; return None if the first line is none."""
     rows: list[Any] = []
     decode: Callable[[str], Any] = DECODER.decode
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
@@ -415,7 +414,6 @@ def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
 
 
 def _frame(rows: list[Row], file: str) -> pd.DataFrame:
-    """Make a table of objects: their keys are the columns, in the order in which they come."""
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         keys.update(dict.fromkeys(row))

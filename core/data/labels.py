@@ -279,7 +279,6 @@ def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
 
 
 def _take_distinct(cells: pd.Series) -> pd.Series:
-    """Return the distinct cells of a column, or all of them where they are lists."""
     try:
         return pd.Series(cells.unique(), dtype=cells.dtype)
     except TypeError:

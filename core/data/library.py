@@ -15,13 +15,10 @@ import shutil
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import msgspec
 
 from core import quotas, stored
 from core.atomic import beside, storage_errors, write_bytes, write_text
-from core.data.config import DataConfig, QuotingKind
+from core.data.config import READING, DataConfig
 from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.numbers import count
@@ -34,24 +31,7 @@ _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-class _Settings(msgspec.Struct):
-    """The file of a choice: `CHOSEN`."""
-
-    name: str
-    text: str = ""
-    label: str = ""
-    pair: str = ""
-    separator: str = ""
-    delimiter: str = ""
-    encoding: str = ""
-    header: Literal["", "yes", "no"] = ""
-    quoting: QuotingKind = ""
-    sheet: str = ""
-    rename: str = ""
-    order: str = ""
-
-
-CHOSEN = _Settings.__struct_fields__
+CHOSEN = ("name", *READING, "rename", "order")
 """The settings of a `DataConfig` that a choice holds."""
 
 
@@ -87,7 +67,6 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _check_room(files: Path, size: int) -> None:
-    """Refuse another file of `size` bytes where it would be beyond the quotas of this server."""
     homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
     sizes = [taken for home in homes if (taken := _size(home)) is not None]
     for quota, found in ((quotas.UPLOADS, len(sizes) + 1), (quotas.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
@@ -151,8 +130,8 @@ def read_choice(folder: Path, choice: str) -> Choice | None:
     if not _ID.fullmatch(choice):
         return None
     try:
-        settings = stored.read(folder / "choices" / f"{choice}.json", _Settings)
+        settings = stored.read(folder / "choices" / f"{choice}.json", DataConfig)
         resolve(settings.name, folders=True)
-        return Choice(choice, DataConfig(**msgspec.structs.asdict(settings)))
+        return Choice(choice, settings)
     except (FileNotFoundError, RunDamaged, InputError):
         return None

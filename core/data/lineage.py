@@ -22,7 +22,6 @@ from core.text.reading import as_read
 Splits = dict[str, pd.DataFrame]
 NAME = "lineage"
 LARGEST = 64 * 1024**2
-"""Bytes of a file, packed."""
 MOST = 10_000_000
 LEAST_ROWS = 30
 """Rows of a split, or else half of them, that must be left once learned texts are out."""

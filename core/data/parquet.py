@@ -75,7 +75,6 @@ def viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _class_names(feature: Any) -> tuple[str, ...]:
-    """Return the class names of a `ClassLabel`, or of a list of them; empty: it is none."""
     for _ in range(_DEEPEST):
         if isinstance(feature, list) and feature:
             feature = feature[0]

@@ -190,7 +190,6 @@ def _write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBat
 
 
 def _column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Several labels as lists; cells of mixed kinds as the words that a person would write."""
     if is_several(values):
         return pa.array(values.tolist(), pa.list_(pa.large_string()))
     if values.dtype == object:

@@ -256,7 +256,6 @@ def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
 
 
 def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
-    """Rows of cells as columns of these types; what is no text there becomes one."""
     place, taken, rows = schema.get_field_index(text), 0, iter(rows)
     while block := list(islice(rows, AT_ONCE)):
         columns = list(zip(*block, strict=True))

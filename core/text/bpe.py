@@ -18,7 +18,6 @@ from core.text.pair import SIGN
 from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
-"""The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
 
 
 class BpeTokenizer(Tokenizer):

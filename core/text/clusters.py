@@ -15,7 +15,6 @@ _JOINERS = "\u200c\u200d"
 _ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
 """Skin tones, tags of flags, and vowels that are letters to Unicode and no signs of their own."""
 _BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
-"""Signs that belong to what follows them."""
 _LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")
 """Scripts in which a virama makes one sign of two consonants."""
 _PICTURE = (

@@ -131,7 +131,6 @@ def _rows(text: str, file: str) -> Iterator[Entry]:
 
 
 def _objects(text: str, file: str) -> Iterator[Entry]:
-    """Read a JSON list of objects, as KNU SentiLex is published."""
     try:
         rows = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
@@ -154,7 +153,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
-    """Return the columns of words and of valences."""
     word = next((name for name in WORD_COLUMNS if name in names), None)
     value = next((name for name in SCALES if name in names), None)
     if word is None or value is None:

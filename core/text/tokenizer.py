@@ -43,7 +43,6 @@ class Encoding(NamedTuple):
     offsets: list[tuple[int, int]]
     """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
     truncated: int
-    """How many tokens were cut off at the end; of a pair at the ends of both texts."""
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
@@ -53,7 +52,6 @@ class Encoding(NamedTuple):
     grams: list[list[int]] | None = None
     """The bucket of each character n-gram of each token; None where the model reads none."""
     lexicons: int = 0
-    """K."""
 
 
 class Grown(NamedTuple):

@@ -23,12 +23,10 @@ class Published:
     labels: Mapping[str, str]
     """Label in these files → class name, in class order."""
     columns: tuple[str, ...] = ()
-    """Of a table: all of them in order or, where the file names them, those that are read."""
     header: bool = False
     text: str = ""
     label: str = ""
     kept: tuple[str, ...] = ()
-    """Further columns that are read; what says who wrote a text is not."""
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     escaped: bool = False
     r"""Whether `\n` in a text stands for a line break."""

@@ -107,7 +107,6 @@ def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, b
 
 
 def _topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
-    """Choose a noun for each opinion; an opinion without a noun of its own is about the first one's."""
     _, own, nounless = _needs(template)
     found: dict[int, Noun] = {}
     for index, (role, no_people) in own.items():

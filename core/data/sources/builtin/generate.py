@@ -90,7 +90,6 @@ def sentences(neutral: bool) -> Mapping[str, tuple[Sentence, ...]]:
 
 
 def _draw(split: str, shares: dict[str, int], count: int, taken: set[str]) -> list[Sentence]:
-    """Draw sentences of each phenomenon, half of them of each sign, none of them in `taken` (which grows)."""
     found: list[Sentence] = []
     for phenomenon, share in shares.items():
         rng = Random(f"{SEED} {split} {phenomenon}")
