@@ -82,7 +82,9 @@ def make(random: random.Random, folder: Path) -> Callable[[], object]:
 
 def _here(path: Path, reading: dict[str, str]) -> None:
     inspect_file(path, **reading)
-    read_file(path, **reading)
+    file = read_file(path, **reading)
+    labels = file.rows["label"].explode() if file.task != "single" else file.rows["label"]
+    assert file.rows["text"].str.strip().ne("").all() and set(labels.dropna()) == set(file.classes)
 
 
 def _both(path: Path, reading: dict[str, str]) -> None:

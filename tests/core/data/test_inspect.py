@@ -1,13 +1,9 @@
 import gzip
-import json
 import pickle
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from seeds import examples
 
 from core.data.labeled_files import inspect_file, read_file
 from core.data.labels import sorted_names
@@ -286,40 +282,6 @@ def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
     )
     with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
         inspect_file(path, delimiter=",")
-
-
-numbers = st.one_of(st.integers(), st.floats(), st.booleans())
-cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers(), max_size=2))
-rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
-
-
-@pytest.mark.slow
-@examples(150)
-def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, count):
-    @settings(max_examples=count)
-    @given(
-        content=st.one_of(
-            st.binary(max_size=300),
-            st.text(alphabet='ab,;\t|"\n\r 01é(){}[]', max_size=300).map(lambda text: text.encode("utf-8")),
-            rows.map(lambda made: json.dumps(made).encode()),
-            rows.map(lambda made: "\n".join(map(json.dumps, made)).encode()),
-        )
-    )
-    def holds(content):
-        path = tmp_path / "any"
-        path.write_bytes(content)
-        try:
-            report = inspect_file(path)
-        except DataError as error:
-            assert str(error)
-            return
-        assert len(report.preview) <= 5
-        if not report.problem:
-            file = read_file(path)
-            labels = file.rows["label"].explode() if report.task == "multi" else file.rows["label"]
-            assert file.rows["text"].str.strip().ne("").all() and set(labels.dropna()) == set(file.classes)
-
-    holds()
 
 
 def test_classes_stand_in_one_order_however_the_rows_lie():

@@ -3,9 +3,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from seeds import examples
 
 from core.data import apart
 from core.data.config import DataConfig
@@ -109,22 +106,6 @@ def test_the_fingerprint_names_the_content(tmp_path):
     changed.loc[0, "text"] += "!"
     other = load(DataConfig(name=str(folder(tmp_path / "c", train=40, validation=8, test=changed))))
     assert first.fingerprint == same.fingerprint != other.fingerprint and len(first.fingerprint) == 64
-
-
-@examples(15)
-def test_no_row_is_lost_or_in_two_splits(tmp_path, count):
-    @settings(max_examples=count)
-    @given(st.lists(st.integers(0, 3), min_size=40, max_size=120), st.integers(0, 1000))
-    def holds(labels, seed):
-        labels = [0, 0, 0, 1, 1, 1, *labels]
-        pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels}).to_parquet(
-            tmp_path / "f.parquet"
-        )
-        dataset = load(DataConfig(name=str(tmp_path / "f.parquet"), seed=seed))
-        assert everything(dataset) == sorted(f"text {n}" for n in range(len(labels)))
-        assert set(dataset.splits["train"]["label"]) == set(range(len(dataset.classes)))
-
-    holds()
 
 
 def test_findings_of_a_file_are_notes(tmp_path):

@@ -42,13 +42,6 @@ def test_the_column_of_texts_is_guessed_or_named(tmp_path, setting, column):
     assert found(path, text=setting)[0] == column
 
 
-def test_delimiter_encoding_and_header_are_taken_as_said(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("good#1\nschön#2\n".encode("cp1252"))
-    text, rows = found(path, delimiter="#", encoding="cp1252", header="no")
-    assert (text, rows) == ("0", [{"0": "good", "1": "1"}, {"0": "schön", "1": "2"}])
-
-
 def test_an_encoding_is_found_however_late_it_shows(tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "SAMPLE", 1000)
     monkeypatch.setattr(stream, "_BLOCK", 1000)
@@ -135,13 +128,6 @@ def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_
     assert rows.notes[0].startswith("the encoding is a guess: utf-8+cp1252")
     path.write_text("\n".join(lines), encoding="utf-8")
     assert stream_rows(path).notes == ()
-
-
-def test_the_label_behind_each_line_is_no_part_of_the_text(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("".join(f"the tram of day {n}@{('late', 'on_time')[n % 2]}\n" for n in range(20)))
-    rows = stream_rows(path)
-    assert next(rows.batches).column(rows.text)[3].as_py() == "the tram of day 3"
 
 
 def test_a_named_encoding_that_fails_late_is_refused_with_a_sentence(tmp_path):

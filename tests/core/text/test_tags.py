@@ -56,10 +56,6 @@ def test_words_get_universal_tags():
     ]  # fmt: skip
 
 
-def test_marks_and_emoji_are_no_words_whatever_the_tagger_thinks():
-    assert named("<user> 😀 “ ” … $ xxlong") == ["X", "X", "PUNCT", "PUNCT", "PUNCT", "X", "X"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("language", MODELS)
 def test_every_tag_of_a_model_has_a_universal_one(language):

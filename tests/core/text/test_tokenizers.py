@@ -64,12 +64,6 @@ def test_automatic_length_is_the_99th_percentile_in_steps_of_8(lengths, expected
     assert automatic_length(lengths) == expected
 
 
-@pytest.mark.parametrize("kind", ["word", "bpe"])
-def test_automatic_length_comes_from_the_training_texts(kind):
-    tokenizer = fit_tokenizer(["x y z " * 15] * 4, TextConfig(tokenizer=kind, max_vocab=300))
-    assert tokenizer.max_length == 48
-
-
 def test_byte_level_has_no_unknown_tokens_and_shows_no_byte_symbols():
     found = BPE.encode("Good dáy 日本 👍")
     assert UNKNOWN not in found.ids

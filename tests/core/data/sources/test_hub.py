@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from core.config import compose
 from core.data.sources import SOURCES
 from core.data.sources.hub import fetch
 from core.exceptions import NotAvailable
@@ -134,3 +135,23 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
 def test_no_repository_known(monkeypatch):
     with pytest.raises(NotAvailable, match="no hub repository is known for 'ohsumed'"):
         fetch(SOURCES["ohsumed"])
+
+
+def test_every_source_says_what_it_is_and_whether_it_was_checked():
+    for source in SOURCES.values():
+        assert source.title and source.licence and source.citation and source.language
+        assert source.checked
+        if source.hub:
+            assert source.labels and "train" in source.hub.files
+            assert all(file.endswith(".parquet") for files in source.hub.files.values() for file in files)
+
+
+def test_class_names_stand_in_label_order():
+    assert SOURCES["sst5"].classes == ("very negative", "negative", "neutral", "positive", "very positive")
+    assert SOURCES["sentiment140"].classes == ("negative", "neutral", "positive")
+    assert len(SOURCES["tweeteval_emoji"].classes) == 20
+
+
+def test_suggested_settings_exist_and_are_valid():
+    for source in SOURCES.values():
+        compose("vanilla", source.settings)
