@@ -15,28 +15,19 @@ from core.exceptions import DataError
 _LOOKED_AT = 1_000
 """Rows that show which keys there are."""
 CHOICES = "choices"
-"""The key of Label Studio's chosen labels."""
 _ANSWERS = frozenset({"accept", "reject", "ignore"})
 _PRODIGY = ("_input_hash", "_task_hash", "_session_id", "_annotator_id", "_view_id", "_timestamp")
 _PRODIGY_ASIDE = (*_PRODIGY, "answer", "options", "config", "style")
-"""Columns of Prodigy that say nothing of a text."""
 
 
 Row = dict[str, Any]
 Note = Callable[..., None]
-"""Called with the kind, the number and the sentence of a finding, and perhaps its level."""
 
 
 def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     """Turn a tool's export into the rows of a table; return rows of an unknown tool unchanged.
 
-    Args:
-        rows: Objects of a file.
-        note: Told what was left out or chosen.
-        file: Name for messages.
-
-    Raises:
-        DataError: the annotations are of spans rather than of texts.
+    `note` is called with the kind, number and sentence of what was left out or chosen; labels of spans are refused.
     """
     if not rows:
         return rows
@@ -106,7 +97,6 @@ def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
 
 
 def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
-    """Return the labels of one annotation by the name of the question."""
     found: Row = {}
     results = annotation.get("result")
     for result in results if isinstance(results, list) else ():

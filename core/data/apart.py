@@ -1,7 +1,6 @@
 """Files of others, read in another process (`core.data.reader`) that has little memory and time.
 
-Nothing that such a file does can reach this process. What comes back are words and numbers, as JSON and Arrow, never
-objects. Imports nothing heavy.
+What comes back are words and numbers, as JSON and Arrow, never objects. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.data import limits
-from core.data.decisions import ReadingDecision
+from core.data.findings import ReadingDecision
 from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve
@@ -44,30 +43,14 @@ _STARTED_WITHIN = 60.0
 ANSWER = "answer.json"
 _LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
 """Signals that end a reading at its limit of time."""
-_KINDS: dict[str, type[SentiscopeError]] = {
-    "DataError": DataError,
-    "ConfigError": ConfigError,
-    "NotAvailable": NotAvailable,
-}
-_OWN = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-}
+_KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
+_OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 """No threads before a fork, and no memory taken in advance."""
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
-    """Tell what a file holds, see `core.data.labeled_files.inspect_file`.
-
-    Args:
-        path: The file.
-        reading: `DataConfig.reading`.
-
-    Raises:
-        DataError: it cannot be read as a table, or asks for more than is allowed.
-    """
+    """Tell what a file holds, read as `reading` says; see `core.data.labeled_files.inspect_file`."""
     with _read("report", path, reading) as (answer, _):
         report = _report(answer.report)
         assert report is not None
@@ -80,11 +63,7 @@ def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) 
 
 
 def read_published(path: Path, name: str) -> LabeledSplits:
-    """Read the splits of a named data set in the layout in which it is given out, see `core.data.published`.
-
-    Raises:
-        DataError: a file is not there, or is not in the layout.
-    """
+    """Read the splits of a named data set in the layout in which it is given out, see `core.data.published`."""
     return _ask_labeled("published", path, {"name": name})
 
 
@@ -99,19 +78,14 @@ def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> Lab
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows of a file without labels, read and waiting on the disk."""
+    """The rows of a file without labels, in batches on the disk; of pairs with a column of second texts."""
 
     text: str
-    """Name of the column of texts; it is of words, and none is missing."""
     rows: int
     schema: pa.Schema
-    """All columns, in the order of the file."""
     batches: Iterator[pa.RecordBatch]
-    """Some thousand rows at a time, in order."""
     second: str = ""
-    """Name of the column of second texts, of which none is missing; empty: texts are single."""
     notes: tuple[str, ...] = ()
-    """What was guessed about the file."""
 
     def texts(self, batch: pa.RecordBatch) -> list[str]:
         """What is to be read of some rows: of pairs both texts as one."""
@@ -136,13 +110,7 @@ class ReadRows:
 
 @contextlib.contextmanager
 def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
-    """The rows of a file without labels, see `core.data.stream.stream_rows`; they lie there while the context lasts.
-
-    Args:
-        path: The file.
-        reading: Of `DataConfig.reading`: text, delimiter, encoding, header.
-        lines: Every line is a text.
-    """
+    """Read the rows of a file without labels, see `core.data.stream.stream_rows`; they lie there in the context."""
     import pyarrow as pa
 
     with _read("rows", path, {**reading, "lines": lines}) as (answer, folder):
@@ -152,31 +120,19 @@ def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> It
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """All cells of a table as words, under the names of its columns; missing ones are NaN.
-
-    Raises:
-        DataError: the file cannot be read as a table, or asks for more than is allowed.
-    """
+    """Return all cells of a table as words, under the names of its columns; missing ones are NaN."""
     with _read("cells", path, {}) as (answer, folder):
         return _frame(folder / answer.splits[WHOLE])
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a file of YAML as plain data, see `core.data.yaml_tree.read_yaml`.
-
-    Raises:
-        DataError: it cannot be read, or asks for more than is allowed.
-    """
+    """Read a file of YAML as plain data, see `core.data.yaml_tree.read_yaml`."""
     with _read("yaml", path, {}) as (answer, _):
         return msgspec.json.decode(answer.tree)
 
 
 def check_parquet(path: Path) -> None:
-    """Read a Parquet file of somebody else once, so that it can then be opened as one of our own.
-
-    Raises:
-        DataError: it is damaged or asks for more than is allowed.
-    """
+    """Read a Parquet file of somebody else once, so that it can then be opened as one of our own."""
     with _read("check", path, {}):
         pass
 
@@ -206,29 +162,19 @@ def _read(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[t
         chosen = os.environ.get(limits.VARIABLE, "")
         request = {"way": way, "path": str(path), "reading": {**reading}, "folder": folder, "limits": chosen}
         ended = _ask(json.dumps(request), limits.current().seconds)
-        _refuse_ended(ended, path.name)
+        if -ended in _LATE:
+            raise limits.refusal("it takes too long to read", "seconds", file=path.name)
+        if ended:
+            why = f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV"
+            raise DataError(why, file=path.name)
         answer = msgspec.json.decode((Path(folder) / ANSWER).read_bytes(), type=_Answer)
-        _refuse_said(answer, path.name)
+        if answer.kind == "MemoryError":
+            raise limits.refusal("it takes too much memory to read", "memory", file=path.name)
+        if answer.kind == "Unexpected":
+            raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=path.name)
+        if answer.kind:
+            raise _KINDS[answer.kind](answer.error)
         yield answer, Path(folder)
-
-
-def _refuse_ended(ended: int, file: str) -> None:
-    """Say why a reading was ended from outside."""
-    if -ended in _LATE:
-        raise limits.refusal("it takes too long to read", "seconds", file=file)
-    if ended:
-        raise DataError(
-            f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV", file=file
-        )
-
-
-def _refuse_said(answer: _Answer, file: str) -> None:
-    if answer.kind == "MemoryError":
-        raise limits.refusal("it takes too much memory to read", "memory", file=file)
-    if answer.kind == "Unexpected":
-        raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=file)
-    if answer.kind:
-        raise _KINDS[answer.kind](answer.error)
 
 
 def _report(raw: msgspec.Raw) -> FileReport | None:
@@ -306,7 +252,6 @@ def _start() -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a process and drop what was still to be sent to it."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

@@ -9,52 +9,26 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO
 
-from core.data import class_folders, conll, limits
-from core.data.class_folders import ClassTexts
-from core.data.decisions import naming_sheets
-from core.data.findings import Finding, shown
+from core.data import folders, limits
+from core.data.findings import Finding, naming_sheets, shown
+from core.data.folders import TABLES, ClassTexts, ZipFolder
 from core.data.table import TRAIN
 from core.exceptions import DataError
 from core.numbers import count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
-TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
-"""Endings of files that are tables, in the order of preference."""
 _FIRST = ("all", "train", "training", "data")
 """Stems of the tables that are read before others."""
 _MOST_MEMBERS = 200_000
 _DEEPEST = 30
-"""Folders in each other."""
 _ENCRYPTED = 0x1
 _DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError)
 _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
-
-
-@dataclass
-class ZipFolder:
-    """A folder in a zip archive; nothing of it is ever written to the disk."""
-
-    archive: zipfile.ZipFile
-    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
-    inside: dict[str, ZipFolder] = field(default_factory=dict)
-    members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
-
-    def folders(self) -> list[ZipFolder]:
-        """Return the folders in it, by name."""
-        return [each for _, each in sorted(self.inside.items())]
-
-    def files(self) -> Iterable[str]:
-        """Return the names of the files in it."""
-        return self.members
-
-    def read(self, name: str) -> bytes:
-        """Return the content of a file in it."""
-        return self.archive.read(self.members[name])
 
 
 @dataclass(frozen=True)
@@ -63,9 +37,7 @@ class Unpacked:
 
     data: bytes
     name: str
-    """Of the member, or of the file without `.gz`."""
     parts: tuple[str, ...] = ()
-    """The tables of an archive."""
     part: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -80,11 +52,7 @@ def is_archive(data: bytes, file: str) -> bool:
 
 
 def unpack_gzip(data: bytes, file: str) -> Unpacked:
-    """Unpack a gzip file.
-
-    Raises:
-        DataError: it is damaged, holds another archive, or unpacks to more than is allowed.
-    """
+    """Unpack a gzip file; refuse a damaged one, another archive in it, or more than is allowed."""
     name = file[: -len(".gz")] if file.lower().endswith(".gz") else file
     try:
         with gzip.open(io.BytesIO(data)) as stream:
@@ -97,17 +65,7 @@ def unpack_gzip(data: bytes, file: str) -> Unpacked:
 
 
 def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
-    """Unpack one table of a zip archive.
-
-    Args:
-        data: The archive.
-        file: Its name for messages.
-        part: The table that is read, by its name in the archive; empty: the one of training, else the first.
-
-    Raises:
-        DataError: it is damaged, has a password, has no table (the message says what is in it), or unpacks to more than
-            is allowed.
-    """
+    """Unpack one table of a zip archive: `part` by its name in the archive, else that of training or the first."""
     with _open_archive(data, file) as (archive, members):
         tables = _tables(members, file)
         chosen = _chosen(tables, part, file)
@@ -126,38 +84,45 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
-    """Read the class folders in a zip archive; None if it has none, or tables for splits.
-
-    Raises:
-        DataError: it is damaged, has a password, or unpacks to more than is allowed.
-    """
+    """Read the class folders in a zip archive, or files that are named after classes; None: it has tables."""
     with _open_archive(data, file) as (archive, members):
         if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
             return None
-        found = class_folders.find(_arrange_files(archive, members, file))
-        if found is None:
+        root = _arrange_files(archive, members, file)
+        found, (folder, names) = folders.find_folders(root), _find_class_files(root)
+        if found is None and len(set(names.values())) < 2:
             return None
         if any(each.flag_bits & _ENCRYPTED for each in members):
             raise DataError("its files have a password; unpack it first", file=file)
         if sum(each.file_size for each in members) > limits.current().size * limits.MEGABYTE:
             raise limits.refusal("it unpacks to more", "size", file=file, part="some of its files")
-        return class_folders.read(found, file, encoding)
+        if found is None:
+            return folders.read_class_files(folder, names, file, encoding)
+        return folders.read_folders(found, file, encoding)
+
+
+def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
+    """Return the one folder that holds all files of an archive, and file → class where they are named after classes."""
+    while len(folder.inside) == 1 and not folder.members:
+        folder = next(iter(folder.inside.values()))
+    names = {} if folder.inside else folders.name_class_files(folder)
+    paths = [folder.place / name for name in names]
+    plain = all(path.suffix.casefold() == ".txt" and _is_table(path) for path in paths)
+    one_stem = len({path.stem for path in paths}) == 1 and not any(map(_is_table, paths))
+    split = any(_order(path)[2] != 1 for path in paths)
+    return folder, names if (plain or one_stem) and not split else {}
 
 
 @contextlib.contextmanager
 def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
-    """Open an archive, with its files.
-
-    Raises:
-        DataError: it is damaged, has too many files, or one that would be outside of the folder it is unpacked to.
-    """
+    """Open an archive with its files: not too many, and none outside of the folder it is unpacked to."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
             if len(members) > _MOST_MEMBERS:
                 raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
             for each in members:
-                parts = _path(each).parts
+                parts = PurePosixPath(each.filename.replace("\\", "/")).parts
                 if {"..", "/"} & set(parts):
                     raise DataError(f"the path `{shown(each.filename)}` leads out of the archive", file=file)
                 if len(parts) > _DEEPEST:
@@ -169,19 +134,10 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
         raise DataError(f"this zip archive is damaged ({error})"[:200], file=file) from None
 
 
-def _path(member: zipfile.ZipInfo) -> PurePosixPath:
-    return PurePosixPath(member.filename.replace("\\", "/"))
-
-
 def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], file: str) -> ZipFolder:
-    """Arrange the files of an archive in their folders.
-
-    Raises:
-        DataError: a file is there twice.
-    """
     root = ZipFolder(archive)
     for member in members:
-        *above, name = _path(member).parts
+        *above, name = PurePosixPath(member.filename.replace("\\", "/")).parts
         folder = root
         for part in above:
             folder = folder.inside.setdefault(part, ZipFolder(archive, folder.place / part))
@@ -192,11 +148,7 @@ def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], fil
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
-    """Read all that a stream unpacks to.
-
-    Raises:
-        DataError: it is more than allowed; says how to cut the file.
-    """
+    """Read all that a stream unpacks to; refuse more than is allowed, and say how to cut the file."""
     most = limits.current().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
     while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
@@ -209,23 +161,19 @@ def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
 
 
 def _hidden(name: str) -> bool:
-    return any(class_folders.is_hidden(part) and part != ".." for part in PurePosixPath(name).parts)
+    return any(folders.is_hidden(part) and part != ".." for part in PurePosixPath(name).parts)
 
 
 def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
-    """Return the members that are tables, in the order of preference."""
     if not members:
         raise DataError("the archive is empty", file=file)
     names = [PurePosixPath(each.filename) for each in members]
     if any(each.filename == _OPEN_DOCUMENT for each in members):
         raise DataError("an OpenDocument file; save its table as .xlsx or CSV", file=file)
-    folders = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
-    if len(folders) > 1 and sum(folders.values()) > len(members) // 2:
-        said = ", ".join(map(shown, list(folders)[:6]))
-        number = count(sum(folders.values()))
-        raise DataError(
-            f"an archive of {number} text files in the folders {said}; unpack it and give the folder", file=file
-        )
+    above = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
+    if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
+        said = f"{count(number)} text files in the folders {', '.join(map(shown, list(above)[:6]))}"
+        raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
     if not found:
         said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])
@@ -234,9 +182,8 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
     if len(plain) == len(found) > 1 and not any(_order(name)[1:] < (len(_FIRST), 1) for name in plain):
         said = ", ".join(f"`{shown(str(name))}`" for name in plain[:4])
-        raise DataError(
-            f"an archive of {count(len(plain))} text files ({said}); unpack it and give the folder", file=file
-        )
+        said = f"{count(len(plain))} text files ({said})"
+        raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     return [member for member, _ in found]
 
 
@@ -249,7 +196,7 @@ def _order(name: PurePosixPath) -> tuple[int, int, int]:
     """Sort training tables first, by their own name or that of a folder, and sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
     words = [word for part in (stem, *name.parent.parts) for word in re.split(r"[-_. ]", part)]
-    splits = {class_folders.split_named(word) for word in words} - {""}
+    splits = {folders.split_named(word) for word in words} - {""}
     rank = 1 if not splits else 0 if TRAIN in splits else 2
     return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST), rank)
 

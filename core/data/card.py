@@ -92,21 +92,13 @@ def data_card(
     yardstick: dict[str, Any] | None = None,
     yardstick_chars: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything worth knowing before training, as plain data for JSON.
+    """Return everything worth knowing before training, as plain data for JSON.
 
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
         text: How texts become tokens; the vocabulary is fitted on train.
         yardstick: What TF-IDF of words reaches (`core.evaluation.yardstick`), where that was measured.
         yardstick_chars: The same with character n-grams beside the words.
-
-    Returns:
-        `name, source, language, licence, task, fingerprint, notes, decisions` (how the file was read), `classes`;
-        `vocabulary`: its `size` and the longest text in tokens; `splits`: for each `rows`, `classes` (rows and share;
-        of tags words), `tokens` (length
-        distribution before cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them)
-        and, of a multi-label task, `labels` (rows by their number of labels, and the mean); `repeats` within and across
-        splits; `yardstick` and `yardstick_chars`, or None; `measured` or None.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -129,24 +121,19 @@ def data_card(
 
 
 def measured(fingerprint: str) -> dict[str, Any] | None:
-    """What models were once measured to reach on exactly this content, where the program carries it; else None.
-
-    The figures are of the built-in corpus and were written by `tests/benchmarks/builtin_corpus.py`.
-    """
+    """Return what models once reached on exactly this content (the built-in corpus); None: nobody measured it."""
     known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
     return known if known["fingerprint"] == fingerprint else None
 
 
 def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
-    """Texts that occur more than once, letter by letter and as a tokenizer with these settings reads them.
+    """Count texts that occur more than once, letter by letter and as a tokenizer with these settings reads them.
 
     Returns:
-        `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one
-        label (or set of labels), all splits together; `from_train`: split → `rows` and `share` of its rows whose text
-        is also a training text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part
-        of a training text (the exact repeats included); of pairs also `mirrored`, rows whose texts are a training pair
-        the other way round. `as_read`: the same without `phrase_share` and `mirrored`, of texts that are equal as read
-        (see `core.text.reading.as_read`), and `settings`, by which they were read.
+        `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
+        of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
+        those that are part of one as a run of whole words, and of pairs `mirrored`, rows that are a training pair the
+        other way round. `as_read`: the same of texts that are equal as read (`core.text.reading.as_read`).
     """
     training = splits[TRAIN]["text"].tolist()
     phrases, mirrored = _Phrases(training), _mirrored(training) if are_pairs(training) else None
@@ -161,7 +148,6 @@ def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]
 
 
 def _mirrored(pairs: Iterable[str]) -> set[str]:
-    """The same pairs the other way round."""
     return {joined(second, first) for first, second in filter(None, map(parted, pairs))}
 
 

@@ -71,18 +71,7 @@ def is_missing(cell: str) -> bool:
 
 
 def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
-    """Return a cell of somebody's file fit to be worked with: its text can be stored, it is not nested deeply.
-
-    Args:
-        value: What the format's reader gave.
-        longest: Characters that are allowed.
-        file: Name for messages.
-        row: 1-based number for messages.
-        field: Name for messages.
-
-    Raises:
-        DataError: it is too long or too deeply nested.
-    """
+    """Return a cell of somebody's file fit to be worked with; refuse one that is too long or nested deeply."""
     if isinstance(value, str):
         if len(value) > longest:
             found = f"the cell has {count(len(value))} characters"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from core.data import apart
@@ -19,18 +18,11 @@ from core.paths import resolve
 
 
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
-    """Load what `config.name` (a path, or a registered name) means, and look at every file of it.
-
-    A file that can be read is read once.
-
-    Args:
-        config: how it is read.
-        further: what else is told of a data set that loads.
+    """Load what `config.name` (a path, or a registered name) means, and look at every file of it, read once.
 
     Returns:
-        `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        `decisions` (those of all files: a `core.data.decisions.ReadingDecision` each, with its `file`), and where it
-        loads `task`, `classes`, `splits` (rows of each) and `notes`.
+        `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads
+        `task`, `classes`, `splits` (rows of each), `notes`, and what `further` tells of the data set.
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:
@@ -39,13 +31,8 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
         problem = str(error)
     files = [dataclasses.asdict(each) for each in reports] or _inspect(config)
     decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
-    result: dict[str, Any] = {
-        "data": config.name,
-        "ok": dataset is not None,
-        "problem": problem,
-        "files": files,
-        "decisions": decisions,
-    }
+    result: dict[str, Any] = {"data": config.name, "ok": dataset is not None, "problem": problem, "files": files}
+    result["decisions"] = decisions
     if dataset is None:
         return result
     if not files:  # of a text each, or of a class each
@@ -65,13 +52,13 @@ def _inspect(config: DataConfig) -> list[dict[str, Any]]:
         path = resolve(config.name, folders=True)
     except SentiscopeError:  # the loading says so
         return []
-    paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
-    return [_inspect_file(path, config) for path in paths]
-
-
-def _inspect_file(path: Path, config: DataConfig) -> dict[str, Any]:
-    try:
-        report = apart.inspect_file(path, config.reading())
-    except SentiscopeError as error:
-        return {"file": path.name, "problem": str(error)}
-    return dataclasses.asdict(report)
+    paths = [path] if os.path.isfile(path) else []
+    if os.path.isdir(path):
+        paths = [first for first, *_ in split_files(path).values()]
+    found = list[dict[str, Any]]()
+    for each in paths:
+        try:
+            found.append(dataclasses.asdict(apart.inspect_file(each, config.reading())))
+        except SentiscopeError as error:
+            found.append({"file": each.name, "problem": str(error)})
+    return found

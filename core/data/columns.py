@@ -24,31 +24,23 @@ LABEL_NAMES = (
     "labels y gold_label is_duplicate intent annotation accept"
 ).split()
 PAIR_NAMES = (
-    ("sentence1", "sentence2"),
-    ("sentence_1", "sentence_2"),
-    ("sentence_a", "sentence_b"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question_1", "question_2"),
-    ("text1", "text2"),
-    ("text_1", "text_2"),
-    ("text_a", "text_b"),
+    *(("sentence1", "sentence2"), ("sentence_1", "sentence_2"), ("sentence_a", "sentence_b")),
+    *(("premise", "hypothesis"), ("question1", "question2"), ("question_1", "question_2")),
+    *(("text1", "text2"), ("text_1", "text_2"), ("text_a", "text_b")),
 )
 """Two columns of these names are the texts of a pair."""
+KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
+"""Names by which columns of texts and labels are known."""
 
 SINGLE = "none"
-"""As `data.pair`: each text is read by itself, whatever the columns are called."""
 PREFIX = "y_"
-"""Begins the names of 0/1 columns that are taken for labels without being asked for."""
 BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
-"""What the cells of a 0/1 column may hold."""
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
 _MOST_RATINGS = 11
 """Distinct numbers of a rating at most: 0 to 10."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
-"""What is said of a table that may be a header and no more."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +53,7 @@ class Column:
     mean_length: float
     """Mean number of characters of the values that are there."""
     numeric: bool
-    """Every value is a number."""
     nested: bool
-    """Cells are lists or objects."""
     flag: bool = False
     """Every value is one of two that mean yes and no."""
     unbroken: bool = False
@@ -89,7 +79,7 @@ class Layout:
 
     @property
     def task(self) -> Task:
-        """What the labels are of: a text, which has one or may have several, or each of its words."""
+        """Return whether a text has one label or may have several, or each of its words has one."""
         return {"one": "single", "tags": "tokens"}.get(self.form, "multi")  # type: ignore[return-value]
 
     @property
@@ -127,13 +117,9 @@ def choose_columns(
         frame: The raw table.
         columns: Its columns (`describe`).
         text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-        label: Likewise for the labels; `a,b,c` or `y_*`: 0/1 columns; empty: guessed by name, then the fewest (at least
-            two) distinct values.
+        label: Likewise for the labels; `a,b,c` or `y_*`: 0/1 columns; empty: guessed by name, then the fewest values.
         pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
         file: Name for messages.
-
-    Raises:
-        DataError: if a named column is absent or not 0/1, or none can be guessed.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]
@@ -174,11 +160,7 @@ def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") ->
 
 
 def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """Return the columns of both texts of a table whose rows have to be pairs, by the names of its columns.
-
-    Raises:
-        DataError: a column is absent, or there is none for second texts.
-    """
+    """Return the columns of both texts of a table whose rows have to be pairs, by the names of its columns."""
     columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
@@ -232,11 +214,8 @@ def _choose_bits(frame: pd.DataFrame, columns: Sequence[Column], label: str, fil
     if label in names or (label and "," not in label and "*" not in label):
         return ()
     if not label:
-        found = (
-            []
-            if any(map(is_label_name, names))
-            else find_bits(frame, [name for name in names if name.startswith(PREFIX)])
-        )
+        prefixed = [] if any(map(is_label_name, names)) else [name for name in names if name.startswith(PREFIX)]
+        found = find_bits(frame, prefixed)
         return tuple(found) if len(found) > 1 else ()
     wanted: list[str] = []
     for part in (each.strip() for each in label.split(",")):

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from core.exceptions import ConfigError
@@ -15,6 +15,8 @@ from core.settings import LARGEST_SEED, check_ranges, setting
 QuotingKind = Literal["", "double", "backslash", "single", "curly", "none"]
 """How fields are quoted: `"a ""b"" c"`, `"a \\"b\\" c"`, `'a'`, `“a”`; none: quotes are ordinary characters."""
 
+READING = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
+"""Settings by which a file is read."""
 LONGEST = 4096
 """Characters of a setting that is a text: the longest path of Linux."""
 ONE_LABEL = "none"
@@ -32,8 +34,7 @@ class DataConfig:
     )
     text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
     label: str = setting(
-        "",
-        help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.",
+        "", help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed."
     )
     pair: str = setting(
         "",
@@ -41,8 +42,7 @@ class DataConfig:
         "empty: found by names such as sentence1 and sentence2.",
     )
     separator: str = setting(
-        "",
-        help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.",
+        "", help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found."
     )
     delimiter: str = setting(
         "",
@@ -118,8 +118,7 @@ class DataConfig:
         within=(0, 1000),
     )
     fold: int = setting(
-        0,
-        help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation.",
+        0, help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation."
     )
 
     split_rule: int = setting(
@@ -149,25 +148,9 @@ class DataConfig:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
     def _check_values(self) -> None:
-        """Each for itself."""
-        for name in (
-            "name",
-            "text",
-            "label",
-            "pair",
-            "separator",
-            "delimiter",
-            "encoding",
-            "sheet",
-            "rename",
-            "order",
-            "split",
-            "apart",
-            "add",
-            "examples",
-            "lineage",
-        ):
-            if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
+        texts = ((each.name, getattr(self, each.name)) for each in fields(self))
+        for name, text in ((name, text) for name, text in texts if isinstance(text, str)):
+            if "\0" in text or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
@@ -181,15 +164,10 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """Return how a file is read: arguments of `core.data.labeled_files`."""
-        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header", "quoting", "sheet")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in READING}
 
     def renamed(self) -> dict[str, str]:
-        """Label → class; to an empty name: its rows are left out.
-
-        Raises:
-            ConfigError: a part has no sign of equality.
-        """
+        """Return label → class; to an empty name: its rows are left out."""
         parts = [part.rpartition("=") for part in _listed(self.rename)]
         if wrong := [last for old, _, last in parts if not old]:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
@@ -212,11 +190,7 @@ class DataConfig:
         return tuple(_listed(self.lineage))
 
     def shares(self) -> tuple[float, float, float]:
-        """The three shares of `split`.
-
-        Raises:
-            ConfigError: if they are not three positive numbers with sum 1.
-        """
+        """Return the three shares of `split`; refuse what are no positive numbers with sum 1."""
         try:
             parts = tuple(float(part) for part in self.split.split("/"))
         except ValueError:
@@ -227,7 +201,6 @@ class DataConfig:
 
 
 def _listed(text: str) -> list[str]:
-    """Parts between commas, in double quotes where one has a comma itself."""
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()]
     except csv.Error as error:

@@ -1,8 +1,6 @@
 """Sentences with a tag for each word, as the CoNLL shared tasks write them: a word and its tag a line.
 
-Blank lines stand between sentences, the word in the first column and its tag in the last; tags are read as IOB2
-(Tjong Kim Sang and Veenstra, 1999, "Representing text chunks"). A word holds no blank, so that the text of a sentence,
-its words with blanks between, says what they are.
+Blank lines stand between sentences; the last column is the tag, read as IOB2 (Tjong Kim Sang and Veenstra, 1999).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
 OUTSIDE = "O"
 _TAG = re.compile(r"O|[BIESLU]-\S+")
 _ANYWHERE = re.compile(r"[ \t]+")
-_BEGINS, _INSIDE = "BSU", "IEL"
+_INSIDE = "IEL"
 _LOOKED_AT = 200
 """Lines by which a file is known."""
 
@@ -38,10 +36,7 @@ class Line(NamedTuple):
 
 
 def is_conll(text: str, file: str) -> bool:
-    """Whether a file holds words with tags: by its name, or because all its first lines end with a tag.
-
-    Lines of one column are no words with tags, and without a blank line between them several sentences would be one.
-    """
+    """Return whether a file holds words with tags: by its name, or because all its first lines end with a tag."""
     if PurePath(file).suffix.casefold() in SUFFIXES:
         return True
     lines = re.split(r"\r\n|\n|\r", text.strip())[:_LOOKED_AT]
@@ -51,11 +46,7 @@ def is_conll(text: str, file: str) -> bool:
 
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """The sentences of a file, `text` and `label` (a tuple of IOB2 tags, one for each word), and what was found.
-
-    Raises:
-        DataError: a line has no tag, or another number of columns than the first; the message names file and row.
-    """
+    """Return the sentences of a file, `text` and `label` (a tuple of IOB2 tags), and what was found."""
     sentences, aside = _sentences(text, file)
     if not sentences:
         raise DataError(
@@ -84,10 +75,7 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
 
 
 def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The tags of a sentence as IOB2, and how many spans began with I-.
-
-    A span goes on with I- (E-, L-) of the type before it; B- (S-, U-) begins one, and so does any other tag.
-    """
+    """Return the tags of a sentence as IOB2, and how many spans began with I-; a span goes on with I- (E-, L-)."""
     found, before, repaired = list[str](), "", 0
     for tag in tags:
         kind = tag[2:]
@@ -100,7 +88,6 @@ def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
 
 
 def _sentences(text: str, file: str) -> tuple[list[list[Line]], int]:
-    """The words of each sentence, and how many lines are none."""
     sentences: list[list[Line]] = [[]]
     aside, columns = 0, 0
     for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):

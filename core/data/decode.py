@@ -14,7 +14,7 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 from itertools import islice
 
-from core.data.encoding_guess import guess_encoding, lines_beyond_ascii, score_any, score_text
+from core.data.encoding_guess import guess_encoding, lines_beyond_ascii, score_text
 from core.exceptions import DataError
 
 ENCODINGS = (
@@ -39,7 +39,6 @@ _RUN = re.compile("[^\x00-\x7f]{2,}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _LINES = 5_000
-"""Lines with a byte above 127 that an encoding is guessed from."""
 _MOST_CONTROL = 0.01
 """Largest share of control characters in something that is still called text."""
 
@@ -74,8 +73,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
         guess: What was guessed for this file and others together; None: it is guessed from this file alone.
 
     Raises:
-        DataError: for an encoding that is not of the list, bytes that are not in it, something that is not text, or
-            bytes that make no words in any encoding.
+        DataError: the encoding is unknown or wrong, or the bytes are no text or make no words in any encoding.
     """
     nuls = 0 if data.startswith(_WIDE_BOMS) or _wide_encoding(data) else data.count(0)
     if 0 < nuls <= _MOST_CONTROL * len(data):
@@ -90,17 +88,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
 
 
 def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: str = "") -> list[Decoded]:
-    """Decode files that belong together.
-
-    Args:
-        files: Name → bytes.
-        encoding: As of `decode`; empty: a file that is certain is read for itself, and for the others one encoding is
-            guessed from all of them.
-        folder: Name for messages.
-
-    Raises:
-        DataError: as `decode`.
-    """
+    """Decode files (name → bytes) that belong together: one encoding is guessed for all that are uncertain."""
     uncertain = {} if encoding else {name: data for name, data in files.items() if _decode_certain(data) is None}
     for name, data in uncertain.items():
         _refuse_binary(data[:1_000_000].replace(b"\0", b"").decode("latin-1"), name)
@@ -136,7 +124,7 @@ def _refuse_binary(text: str, file: str) -> None:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with halves of surrogate pairs joined and lone ones replaced, so that it can be stored as UTF-8."""
+    """Join halves of surrogate pairs and replace lone ones, so that a text can be stored as UTF-8."""
     if not _LONE_SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -153,21 +141,16 @@ def _named(data: bytes, encoding: str, file: str) -> Decoded:
     try:
         return Decoded(data.decode(codec, "strict"), codecs.lookup(codec).name)
     except UnicodeError:
-        seems = _found(data, file).encoding
+        seems = (_decode_certain(data) or _legacy(data, file)).encoding
         raise DataError(f"cannot be read as {encoding}; it seems to be {seems}", file=file) from None
 
 
 def _module(encoding: str) -> str:
-    """Python's own name of an encoding, by any of those that people use; nothing is imported by a visitor's word."""
     plain = normalize_encoding(encoding).lower()
     return aliases.get(plain, plain)
 
 
 _MODULES = {_module(name): name for name in ENCODINGS}
-
-
-def _found(data: bytes, file: str) -> Decoded:
-    return _decode_certain(data) or _legacy(data, file)
 
 
 def _decode_certain(data: bytes) -> Decoded | None:
@@ -187,7 +170,6 @@ def _decode_certain(data: bytes) -> Decoded | None:
 
 
 def _decode_guessed(data: bytes, guess: Decoded) -> Decoded:
-    """Decode one of several files in the encoding that was guessed for all of them."""
     first, _, second = guess.encoding.partition("+")
     if second:
         return dataclasses.replace(_by_line(data, second), others=guess.others, proof=guess.proof)
@@ -258,7 +240,7 @@ def _reads_better_as_utf8(lines: list[bytes], encoding: str) -> bool:
     sample = b"\n".join(lines_beyond_ascii(b"".join(good)))
     if not sample:
         return False
-    return score_any(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)[0]
+    return score_text(sample.decode("utf-8", "replace")) > score_text(sample.decode(encoding, "replace"), encoding)
 
 
 def _by_line(data: bytes, second: str) -> Decoded:
@@ -278,7 +260,6 @@ def _proof(lines: list[bytes], encoding: str) -> str:
 
 
 def _western_name(data: bytes) -> str:
-    """Call what has no character of Windows-1252 beyond Latin-1 by the latter's name."""
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:  # a byte that Windows-1252 leaves undefined
@@ -298,7 +279,6 @@ def _meant(run: str) -> str:
 
 
 def _latin1_rest(error: UnicodeError) -> tuple[bytes, int]:
-    """Encode what Windows-1252 leaves undefined as the byte that it came from."""
     assert isinstance(error, UnicodeEncodeError)
     return error.object[error.start : error.end].encode("latin-1"), error.end
 

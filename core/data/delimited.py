@@ -16,9 +16,7 @@ from core.exceptions import DataError
 from core.numbers import count
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
-"""Tried in this order when none is named."""
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", "": "none"}
-"""How a person calls a delimiter."""
 QUOTINGS = tuple(filter(None, get_args(QuotingKind)))
 
 _LEAST_REGULAR = 0.9
@@ -42,9 +40,7 @@ class Quoting:
     """How fields are quoted."""
 
     kind: str = "none"
-    """One of `QUOTINGS`."""
     blank: bool = False
-    """Whether a blank may stand between delimiter and quote."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +48,13 @@ class Parsed:
     """The rows of a delimited text, header apart."""
 
     columns: tuple[str, ...]
-    """Names from the header, or 0-based numbers as text."""
     rows: list[list[str]]
     delimiter: str
-    """Empty: one text a line, no columns."""
     quoting: Quoting
     head: TableHead
     ragged: tuple[int, ...] = ()
     """1-based numbers of rows left out because they have too many or too few fields."""
     repeated: int = 0
-    """Rows left out because they repeat the header."""
     other_quotings: tuple[str, ...] = ()
     """Quotings that give rows of the same shape."""
     other_delimiters: tuple[str, ...] = ()
@@ -93,8 +86,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         file: Name for messages.
 
     Raises:
-        DataError: if the named delimiter does not occur, is a line end or a quote, or the table is larger than allowed
-            (`limits`).
+        DataError: the delimiter does not divide the lines, or the table is larger than allowed (`limits`).
     """
     named = _SEP.match(text)
     text = (text[named.end() :] if named else text).rstrip("\x1a")
@@ -138,11 +130,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
 
 
 def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator[list[str]]:
-    """Yield the rows below the header, read as the beginning of the same file was found to be written.
-
-    Raises:
-        DataError: a row has another number of fields, or there are more rows than allowed.
-    """
+    """Yield the rows below the header, read as the beginning of the same file; refuse one of another width."""
     lines = iter(lines)
     if like.separator_line:
         next(lines, "")
@@ -187,7 +175,6 @@ def _rank_delimiters(text: str) -> list[str]:
 
 
 def _of_header(sample: str) -> list[str]:
-    """Return a delimiter that few rows agree with, if the first one speaks for it."""
     first = next(split_lines(sample), "").strip()
     for delimiter in DELIMITERS[:4]:
         cells = [cell.strip().strip("\"'") for cell in first.split(delimiter)]
@@ -224,7 +211,6 @@ def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[
 
 
 def _possible(sample: str, delimiter: str, asked: str) -> list[Quoting]:
-    """Return the quotings whose signs occur."""
     mark = re.escape(delimiter)
     blank = [False, True] if re.search(rf"{mark} +[\"'“]", sample) else [False]
     if asked:
@@ -274,10 +260,7 @@ def _is_cut(row: list[str]) -> bool:
 def _best_rows(
     text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
 ) -> tuple[list[list[str]], Quoting]:
-    """Return all rows, and the quoting that gave them: the one found in the sample unless the rest speaks against it.
-
-    Only the better reading is kept: of a large file the other one would fill the memory a second time.
-    """
+    """Return all rows by the better quoting: the sample's, unless the rest speaks against it; only one is kept."""
 
     def read(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
         return _bounded(_rows(split_lines(text), delimiter, quoting, strict), file)
@@ -311,11 +294,7 @@ def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quot
 
 
 def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
-    """The same rows, as long as they are no more and no longer than allowed.
-
-    Raises:
-        DataError: they are.
-    """
+    """Yield the same rows, as long as they are no more and no longer than allowed."""
     allowed, cells = limits.current(), 0
     for number, row in enumerate(rows, 1):
         cells += len(row)
@@ -337,7 +316,7 @@ def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool =
         bare = (line.rstrip("\r\n") for line in lines)
         return (line.split(delimiter) if delimiter else [line] for line in bare if line.strip())
     if quoting.kind == "backslash":
-        lines = (_ESCAPED.sub(_unescaped, line) for line in lines)
+        lines = (_ESCAPED.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)
     elif quoting.kind == "curly":
         mark = re.escape(delimiter)
         opening, closing = re.compile(rf"(^|{mark}) *[“„]"), re.compile(rf"[”“] *(?={mark}|[\r\n]*$)")
@@ -347,12 +326,7 @@ def _rows(lines: Iterable[str], delimiter: str, quoting: Quoting, strict: bool =
     return (row for row in found if row)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return '""' if found[1] == '"' else "\\"
-
-
 def _shape(rows: Iterable[list[str]]) -> tuple[int, float]:
-    """Most usual number of fields, and the share of rows that have it."""
     widths = Counter(map(len, rows))
     if not widths:
         return 0, 0.0

@@ -1,8 +1,7 @@
 """The legacy encoding of a text, guessed by how likely its letters are in each language that is written in it.
 
-A reading of bytes as text is judged by the probability of its characters: of letters one after the other for
-alphabets, of single characters for Chinese, Japanese and Korean. Probabilities come from a few sentences of each
-language (`languages.tsv`). All readings are of the same bytes, so their log-likelihoods can be compared.
+A reading of bytes is judged by the probability of its letters after each other, of single characters for Chinese,
+Japanese and Korean, from a few sentences of each language (`languages.tsv`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
+from operator import itemgetter
 
 _SAMPLE = 40_000
 """Bytes of lines with non-ASCII characters that are judged."""
@@ -42,9 +42,6 @@ class EncodingGuess:
     """An encoding, and how it compares with the best one that gives another text."""
 
     encoding: str
-    language: str
-    score: float
-    """Log-likelihood of the sample in nats."""
     others: tuple[str, ...]
     """Encodings that can be read and give another text, the likeliest first."""
     plausible: bool
@@ -52,43 +49,26 @@ class EncodingGuess:
 
 
 def guess_encoding(data: bytes) -> EncodingGuess:
-    """Find the encoding of bytes that are not UTF-8.
-
-    Args:
-        data: The whole file, or lines of it.
-
-    Returns:
-        The likeliest encoding; it is always a guess.
-    """
+    """Find the likeliest encoding of bytes that are not UTF-8; it is always a guess."""
     sample = b"\n".join(lines_beyond_ascii(data))
-    best: dict[str, tuple[float, str, str]] = {}
+    best: dict[str, tuple[float, str]] = {}
     for encoding in _languages():
         text = sample.decode(encoding, "replace")
-        score, language = score_text(text, encoding)
-        known = best.get(text)
-        if known is None or score > known[0]:
-            best[text] = (score, encoding, language)
+        best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
-    score, encoding, language, text = ranked[0]
+    score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
     scored = score - _ASCII * sum(character <= "\x7f" for character in text)
     plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
-    others = [each[1] for each in ranked[1:] if "\ufffd" not in each[3]] or [each[1] for each in ranked[1:]]
-    return EncodingGuess(encoding, language, score, tuple(others[:3]), plausible)
+    others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
+    return EncodingGuess(encoding, tuple(others[:3]), plausible)
 
 
-def score_text(text: str, encoding: str) -> tuple[float, str]:
-    """Return the log-likelihood of a text in the likeliest language of an encoding, and that language."""
+def score_text(text: str, encoding: str = "") -> float:
+    """Return the log-likelihood of a text in nats, in the likeliest language of an encoding, or of all."""
     pairs = Counter(zip(" " + text, text, strict=False))
-    found = ((_likelihood(pairs, model) - _RARE.get(encoding, 0.0), model.name) for model in _languages()[encoding])
-    return max(found)
-
-
-def score_any(text: str) -> float:
-    """Return the log-likelihood of a text in the likeliest language of all."""
-    pairs = Counter(zip(" " + text, text, strict=False))
-    models = {model.name: model for models in _languages().values() for model in models}
-    return max(_likelihood(pairs, model) for model in models.values())
+    known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
+    return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:
@@ -121,7 +101,6 @@ class _Language:
 
 @functools.cache
 def _languages() -> dict[str, list[_Language]]:
-    """Read the languages by the encodings that they are written in."""
     rows = resources.files("core.data").joinpath("languages.tsv").read_text("utf-8").splitlines()[1:]
     found: dict[str, list[_Language]] = {}
     for name, encodings, text in (row.split("\t") for row in rows):
@@ -175,7 +154,6 @@ def _likelihood(pairs: Counter[tuple[str, str]], model: _Language) -> float:
 
 
 def _probability(before: str, here: str, model: _Language) -> float:
-    """Log-probability of a character after another."""
     if here <= "\x7f" and before <= "\x7f":
         return _ASCII
     if not _is_letter(here):

@@ -8,14 +8,17 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from xml.etree.ElementTree import ParseError
 
+import pandas as pd
+
 from core.data import limits
 from core.data.cells import ERRORS, cell_of
-from core.data.decisions import naming_sheets
-from core.data.findings import Finding, plural, shown
+from core.data.columns import KNOWN_NAMES
+from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
+from core.data.reading_decisions import describe_head, find_left_out
+from core.data.table_head import HEADER_ROWS, find_head, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -24,58 +27,26 @@ _MOST_PACKED = 200
 _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
-"""Sheets that are looked at for a table."""
 _LOOKED_AT = 20
-"""Rows, and columns, by which a sheet is known to hold a table."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
 _LONGEST_ELEMENT = 300
-"""Bytes of one such element."""
 _DAMAGED = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    ParseError,
-    EOFError,
-    OSError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    NotImplementedError,
-    RecursionError,
-    RuntimeError,
-    TypeError,
-    ValueError,
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, ParseError, EOFError, OSError, ArithmeticError),
+    *(AssertionError, AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError),
 )
 """What the library raises at a damaged workbook: nearly anything, since it trusts every attribute of the XML."""
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """The table of a workbook."""
-
-    rows: list[list[Any]]
-    """Rows that hold anything, all of the same width, empty cells None."""
-    name: str
-    sheets: tuple[str, ...]
-    """The visible sheets of the workbook."""
-    findings: tuple[Finding, ...]
-    lost: dict[int, int]
-    """Column, from 0 → how many of its cells are formulas without a value."""
-
-
-def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
-    """Read the cells of one sheet.
+def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
+    """Read the table of one sheet.
 
     Args:
         data: The whole workbook.
         file: Name for messages.
         sheet: Name of the sheet; empty: the first visible one that holds a table of at least two columns.
-
-    Raises:
-        DataError: it is damaged or empty, has no such sheet, or asks for more than is allowed (`limits`).
+        header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
     """
     import openpyxl
 
@@ -106,11 +77,38 @@ def read_excel(data: bytes, file: str, sheet: str = "") -> Sheet:
         ) from None
     width = max(map(len, rows))
     filled = [row + [None] * (width - len(row)) for row in rows]
-    return Sheet(filled, chosen.title, visible, (*findings, *seen), lost)
+    words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
+    head = find_head(words, width, header)
+    kept = [row for row in filled[head.begin :] if not repeats_header(row, head)]
+    with naming_sheets(visible, chosen.title):
+        of_formulas = _refuse_lost(lost, head.columns, len(kept), file)
+    left_out = find_left_out(head, len(filled) - head.begin - len(kept))
+    return RawTable(
+        pd.DataFrame(kept, columns=list(head.columns), dtype=object),
+        "xlsx",
+        header=head.named,
+        findings=(*findings, *seen, *left_out, *of_formulas),
+        seen=f"the sheet '{shown(chosen.title)}'",
+        sheets=visible,
+        sheet=chosen.title,
+        decisions=(describe_head(head),),
+    )
+
+
+def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
+    """Tell which columns have formulas without a value; refuse one of texts or labels that has nothing else."""
+    found = []
+    for column, number in sorted(lost.items()):
+        name = names[column] if column < len(names) else str(column)
+        message = f"'{shown(name)}' has {plural(number, 'formula')} without a value"
+        if number >= rows and name.strip().casefold() in KNOWN_NAMES:
+            how = "open the workbook in a spreadsheet program, which computes them, and save it"
+            raise DataError(f"{message}; {how}", file=file)
+        found.append(Finding("formulas", "warning", number, f"{message}; such a cell is missing"))
+    return found
 
 
 def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
-    """Return the sheet that is read, and the others."""
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
@@ -119,13 +117,11 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
             there = ", ".join(f"'{shown(each.title)}'" for each in sheets[:_MOST_SHEETS])
             raise DataError(f"no sheet '{shown(asked)}' for data.sheet; the workbook has {there}", file=file)
         return found, []
-    looked_at = visible[:_MOST_SHEETS]
-    found = looked_at[0]
-    if len(looked_at) > 1:
-        sizes = [_filled(each) for each in looked_at]
-        tables = [each for each, (rows, columns) in zip(looked_at, sizes, strict=True) if rows > 2 and columns > 1]
-        filled = [each for each, (rows, _) in zip(looked_at, sizes, strict=True) if rows]
-        found = next(iter([*tables, *filled, *looked_at]))
+    found, *more = visible[:_MOST_SHEETS]
+    if more:
+        sizes = [(each, *_filled(each)) for each in (found, *more)]
+        tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
+        found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     others = [f"'{shown(each.title)}'" for each in visible if each is not found]
     others += [f"'{shown(each.title)}' (hidden)" for each in hidden if each is not found]
     if not others:
@@ -172,7 +168,6 @@ class _Part(NamedTuple):
 
 
 def _downwards(area: str) -> list[tuple[int, int, int]]:
-    """Return the part of merged cells that is one column of several rows."""
     from openpyxl.utils.cell import range_boundaries
 
     try:
@@ -183,13 +178,7 @@ def _downwards(area: str) -> list[tuple[int, int, int]]:
 
 
 def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
-    """Count formulas without a value in each column: a program that writes workbooks does not compute them.
-
-    Args:
-        data: The whole workbook.
-        title: Name of the sheet.
-        rows: Row of the sheet → the values of its cells.
-    """
+    """Count formulas without a value in each column: a program that writes workbooks does not compute them."""
     import openpyxl
 
     lost = Counter[int]()
@@ -278,7 +267,6 @@ class _Merging:
 
 
 def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
-    """Tell that cells of some columns were filled, or are missing."""
     from openpyxl.utils.cell import get_column_letter
 
     number = sum(cells.values())

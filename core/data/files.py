@@ -1,38 +1,41 @@
-"""Files to raw tables, their kinds told apart by content.
-
-CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text, also packed with gzip or zip.
-"""
+"""Read files as raw tables; their kinds are told apart by content."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import pandas as pd
 
 from core.data import conll, limits
 from core.data.archives import GZIP, ZIP, Unpacked, is_archive, read_zipped_classes, unpack_gzip, unpack_zip
-from core.data.decisions import ReadingDecision, naming_sheets
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.excel import read_excel
-from core.data.findings import Finding, plural, shown
-from core.data.json_table import KNOWN_NAMES, read_json
-from core.data.label_lines import read_label_lines
+from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
+from core.data.json_table import read_json
 from core.data.parquet import parquet_classes, parquet_frame, with_class_names
-from core.data.reading_decisions import describe_encoding, describe_head, describe_sheet, describe_table, find_left_out
-from core.data.table_head import HEADER_ROWS, find_head, repeats_header
+from core.data.reading_decisions import describe_encoding, describe_sheet, describe_table
 from core.exceptions import DataError
 from core.numbers import count
 
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
+_PREFIX = "__label__"
+_PREFIXED = re.compile(r"\s*((?:__label__[^\s,]+(?:\s+|$))+)(.*)", re.DOTALL)
+_AT_END = re.compile(r"(.*\S)\s*@\s*([^\W\d][\w-]{0,39})\s*", re.DOTALL)
+_LINE_ENDS = re.compile(r"\r\n|\n|\r")
+_LOOKED_AT = 500
+_LEAST = 0.95
+"""Least share of lines of a form for a file to be taken for one."""
+_MOST_AT = 20
+"""Most labels behind an at sign: beyond, they are rather names of people."""
 _PACKED = "; unpack it, or pack it with gzip or zip"
 FOREIGN = {
     b"BZh9": f"it is packed with bzip2{_PACKED}",
@@ -43,75 +46,42 @@ FOREIGN = {
     b"PK\x05\x06": "it is an archive with nothing in it",
     b"version https://git-lfs": "it is a pointer of Git LFS and not the data; get the file with `git lfs pull`",
     b"{\\rtf": "it is a document in RTF; save its table as CSV",
-    b"CREATE TABLE": "it is a dump of SQL; export the table as CSV",
-    b"INSERT INTO": "it is a dump of SQL; export the table as CSV",
+    **dict.fromkeys((b"CREATE TABLE", b"INSERT INTO"), "it is a dump of SQL; export the table as CSV"),
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
-    b"\x80\x04": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
-    b"\x80\x05": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
+    **dict.fromkeys(
+        (b"\x80\x04", b"\x80\x05"),
+        "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
+    ),
 }
 """How a file begins that is read by no way → why."""
 
 
-@dataclass(frozen=True)
-class RawTable:
-    """A file's cells before anything is known about text and labels."""
-
-    frame: pd.DataFrame
-    """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
-    kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
-    encoding: str = ""
-    delimiter: str = ""
-    quoted: bool = False
-    header: bool = True
-    findings: tuple[Finding, ...] = ()
-    seen: str = ""
-    """What the file holds, in words for a refusal: `a list of 60 objects under `data``; empty: a plain table."""
-    sheets: tuple[str, ...] = ()
-    """The tables of the file, of which one is read: sheets, keys, files of an archive."""
-    sheet: str = ""
-    """The one that is read; empty: the file is one table."""
-    decisions: tuple[ReadingDecision, ...] = ()
-
-
 class TableSettings(TypedDict, total=False):
-    """Settings by which a file becomes a table; those left out or empty are found by inspection."""
+    """Settings by which a file becomes a table, see `DataConfig`; those left out are found by inspection."""
 
     delimiter: str
-    """Of the fields of a text file; `tab`, or `conll`: a word and its tag a line."""
     encoding: str
-    """Of a text file."""
     header: str
-    """`yes` or `no`: whether the first row of a delimited text or sheet names its columns."""
     quoting: str
-    """Of the fields of a delimited text, one of `core.data.delimited.QUOTINGS`."""
     sheet: str
-    """Which table of several: a sheet of a workbook, a key of JSON, a file or split of a zip archive; else the first
-    visible sheet with a table, the longest list, what training reads.
-    """
 
 
 class ReadingSettings(TableSettings, total=False):
-    """Settings by which a file becomes labelled rows; those left out or empty are found by inspection."""
+    """Settings by which a file becomes labelled rows, see `DataConfig`."""
 
     text: str
-    """Name or 0-based number of the text column."""
     label: str
-    """Likewise of the label column; `a,b` or `y_*`: 0/1 columns."""
     pair: str
-    """Likewise of the column of second texts; `none`: texts are single."""
     separator: str
-    """Sign between several labels in one cell; `none`: each cell is one label."""
 
 
 def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
     """Read the cells of one file; its kind is decided by its content, not by its name.
 
     Raises:
-        DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
-            is allowed (`limits`).
+        DataError: it is of no kind that can be read, damaged, or asks for more than is allowed (`limits`).
     """
     data = limits.read_bytes(path)
     if data.startswith(GZIP):
@@ -132,27 +102,21 @@ def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
         if data.startswith(mark):
             raise DataError(reason, file=file)
     if data.startswith(b"PAR1"):
-        return _parquet(data, file)
+        frame, named = with_class_names(parquet_frame(data, file), parquet_classes(data))
+        return RawTable(frame, "parquet", findings=tuple(named))
     if data.startswith(ZIP):
-        return _xlsx(data, file, settings.get("header", ""), settings.get("sheet", ""))
+        return read_excel(data, file, settings.get("sheet", ""), settings.get("header", ""))
     decoded = decode(data, settings.get("encoding", ""), file=file)
     decisions, found = describe_encoding(decoded)
     table = _text(decoded.text, file, settings)
     return dataclasses.replace(
-        table,
-        encoding=decoded.encoding,
-        findings=(*found, *table.findings),
-        decisions=(*decisions, *table.decisions),
+        table, encoding=decoded.encoding, findings=(*found, *table.findings), decisions=(*decisions, *table.decisions)
     )
 
 
 @contextlib.contextmanager
 def refusing(table: RawTable, file: str) -> Iterator[None]:
-    """Say in the refusal of a table what was seen in the file: `a list of 60 objects under `data``.
-
-    Raises:
-        DataError: its columns cannot be used, or it has one only; of lines of text `columns.choose` says so.
-    """
+    """Say in the refusal of a table what was seen in the file; refuse what cannot be used, or has one column only."""
     for each in table.findings:
         if each.level == "refused":
             raise DataError(each.message, file=file)
@@ -172,7 +136,7 @@ def refusing(table: RawTable, file: str) -> Iterator[None]:
 def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
     """Read the table in a packed file; `sheet` then names the member, no sheet of a workbook in it."""
     inside = f"{file}: {packed.name}" if packed.part else file
-    if packed.data.startswith((GZIP, ZIP)) and (packed.data.startswith(GZIP) or is_archive(packed.data, packed.name)):
+    if packed.data.startswith(GZIP) or (packed.data.startswith(ZIP) and is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shown(packed.name)}`); unpack it first", file=file)
     with naming_sheets(packed.parts, packed.part):
         table = _table(packed.data, inside, {**settings, "sheet": ""} if packed.part else settings)
@@ -183,7 +147,7 @@ def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
 
 
 def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
-    """Read class folders of a zip archive as one table, of the training texts where they are split; else a table."""
+    """Read the class folders or files of a zip archive, where they are split those of training, or its one table."""
     texts, part = read_zipped_classes(data, file, settings.get("encoding", "")), settings.get("sheet", "")
     if texts is None:
         return _unpacked(unpack_zip(data, file, part), file, settings)
@@ -209,49 +173,6 @@ def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
     )
 
 
-def _xlsx(data: bytes, file: str, asked: str, sheet: str) -> RawTable:
-    found = read_excel(data, file, sheet)
-    words = [["" if cell is None else str(cell) for cell in row] for row in found.rows[: HEADER_ROWS + 20]]
-    head = find_head(words, len(words[0]), asked)
-    below = found.rows[head.begin :]
-    rows = [row for row in below if not repeats_header(row, head)]
-    with naming_sheets(found.sheets, found.name):
-        lost = _lost_formulas(found.lost, head.columns, len(rows), file)
-    return RawTable(
-        _frame(rows, head.columns),
-        "xlsx",
-        header=head.named,
-        findings=(*found.findings, *find_left_out(head, len(below) - len(rows)), *lost),
-        seen=f"the sheet '{shown(found.name)}'",
-        sheets=found.sheets,
-        sheet=found.name,
-        decisions=(describe_head(head),),
-    )
-
-
-def _lost_formulas(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Tell which columns have formulas without a value.
-
-    Raises:
-        DataError: a column that is by its name the text or the label has nothing else.
-    """
-    found = []
-    for column, number in sorted(lost.items()):
-        name = names[column] if column < len(names) else str(column)
-        message = f"'{shown(name)}' has {plural(number, 'formula')} without a value"
-        if number >= rows and name.strip().casefold() in KNOWN_NAMES:
-            raise DataError(
-                f"{message}; open the workbook in a spreadsheet program, which computes them, and save it", file=file
-            )
-        found.append(Finding("formulas", "warning", number, f"{message}; such a cell is missing"))
-    return found
-
-
-def _parquet(data: bytes, file: str) -> RawTable:
-    frame, named = with_class_names(parquet_frame(data, file), parquet_classes(data))
-    return RawTable(frame, "parquet", findings=tuple(named))
-
-
 def _text(text: str, file: str, settings: TableSettings) -> RawTable:
     delimiter, header = settings.get("delimiter", ""), settings.get("header", "")
     if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
@@ -259,18 +180,25 @@ def _text(text: str, file: str, settings: TableSettings) -> RawTable:
         return RawTable(frame, conll.KIND, header=False, findings=tuple(told))
     start = text.lstrip()[:1]
     if not delimiter and start in "[{" and (found := read_json(text, file, settings.get("sheet", ""))) is not None:
-        return RawTable(
-            found.frame, found.kind, findings=found.findings, seen=found.seen, sheets=found.parts, sheet=found.part
-        )
+        return found
     if start == "<":
         _refuse_markup(text, file)
-    if not delimiter and start == "(" and _are_trees(text):
-        return RawTable(_trees(text, file), "trees", header=False)
+    if not delimiter and start == "(" and (trees := _read_trees(text, file)) is not None:
+        return trees
     if not delimiter and not header and (lines := read_label_lines(text, file)) is not None:
-        return RawTable(lines.frame, "text", header=False, findings=tuple(lines.findings))
+        return lines
     parsed = parse(text, delimiter, header, settings.get("quoting", ""), file=file)
-    _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
-    frame = _frame([[cell or None for cell in row] for row in parsed.rows], parsed.columns)
+    every = len(parsed.rows) + len(parsed.ragged)
+    if len(parsed.ragged) > 0.2 * every:
+        raise DataError(
+            f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest; "
+            "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
+            file=file,
+            row=parsed.ragged[0],
+        )
+    frame = pd.DataFrame(
+        [[cell or None for cell in row] for row in parsed.rows], columns=list(parsed.columns), dtype=object
+    )
     decisions, findings = describe_table(parsed)
     return RawTable(
         frame,
@@ -289,40 +217,69 @@ def _refuse_markup(text: str, file: str) -> None:
         rows = len(re.findall("<tr[ >]", text, re.IGNORECASE))
         what = f"an HTML page with a table of {plural(rows, 'row')}" if rows else "an HTML page"
         raise DataError(f"it is {what}; open it in a spreadsheet program and save the table as .xlsx or CSV", file=file)
-    if start.startswith("<?xml") or ((tag := re.match(r"<([a-z]\w*)", start)) and _ends_with_tag(text, tag[1])):
+    tag = re.match(r"<([a-z]\w*)", start)
+    if start.startswith("<?xml") or (tag and text[-1_000:].rstrip().casefold().endswith(f"</{tag[1]}>")):
         raise DataError("it is an XML document; save its texts and labels as CSV", file=file)
 
 
-def _ends_with_tag(text: str, name: str) -> bool:
-    return text[-1_000:].rstrip().casefold().endswith(f"</{name}>")
-
-
-def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:
-    if len(ragged) > 0.2 * (good + len(ragged)):
-        raise DataError(
-            f"{count(len(ragged))} of {count(good + len(ragged))} rows have another number of fields than the rest; "
-            "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
-            file=file,
-            row=ragged[0],
-        )
-
-
-def _frame(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
-
-
-def _are_trees(text: str) -> bool:
-    lines = [line for line in text.splitlines()[:200] if line.strip()]
-    return bool(lines) and all(_TREE.fullmatch(line) for line in lines)
-
-
-def _trees(text: str, file: str) -> pd.DataFrame:
-    """Sentence and root label of trees in bracket notation, `(3 (2 It) (4 …))`, as the Stanford treebank has them."""
+def _read_trees(text: str, file: str) -> RawTable | None:
+    """Read sentence and root label of trees in bracket notation, `(3 (2 It) (4 …))`, as in the Stanford treebank."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not all(map(_TREE.fullmatch, lines[:200])):
+        return None
     rows = []
-    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+    for number, line in enumerate(lines, 1):
         limits.check_shape(number, 1, file=file)
         if not _TREE.fullmatch(line):
             raise DataError("this line is no tree as the first ones are: (3 (2 It) (4 works))", file=file, row=number)
         words = (word for _, word in _LEAF.findall(line))
         rows.append([" ".join(_BRACKETS.get(word, word) for word in words), line[1 : line.index(" ")]])
-    return _frame(rows, ("text", "label"))
+    return RawTable(pd.DataFrame(rows, columns=["text", "label"], dtype=object), "trees", header=False)
+
+
+def read_label_lines(text: str, file: str) -> RawTable | None:
+    """Read lines that carry their label, or lists of labels where a line has several; None: they do not."""
+    if _PREFIX not in text[:10_000] and "@" not in text[:10_000]:
+        return None
+    first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:_LOOKED_AT]
+    if sum(line.lstrip().startswith(_PREFIX) for line in first) >= _LEAST * len(first):
+        if sum(_PREFIXED.fullmatch(line) is not None for line in first) < _LEAST * len(first):
+            return None
+        form, pattern = f"{_PREFIX}NAME in front of the text", _PREFIXED
+    elif _ends_with_label(first):
+        form, pattern = "@NAME behind the text", _AT_END
+    else:
+        return None
+    rows, without = list[tuple[str, object]](), 0
+    for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
+        limits.check_shape(number, 2, file=file)
+        if len(line) > limits.current().characters:
+            raise limits.refusal("a line is longer", "characters", file=file, row=number)
+        found = pattern.fullmatch(line)
+        if found is None:
+            without += 1
+            rows.append((line.strip(), None))
+        elif pattern is _PREFIXED:
+            labels = [label.removeprefix(_PREFIX) for label in found[1].split()]
+            rows.append((found[2].strip(), labels))
+        else:
+            rows.append((found[1], found[2]))
+    several = any(isinstance(labels, list) and len(labels) > 1 for _, labels in rows)
+    cells = [(words, labels[0] if isinstance(labels, list) and not several else labels) for words, labels in rows]
+    findings = [Finding("label-lines", "note", len(rows) - without, f"the label of each line is read as {form}")]
+    if without:
+        message = f"{plural(without, 'line')} without a label in that form"
+        findings.append(Finding("lines-without-label", "warning", without, message))
+    frame = pd.DataFrame(cells, columns=["text", "label"], dtype=object)
+    return RawTable(frame, "text", header=False, findings=tuple(findings))
+
+
+def _ends_with_label(lines: list[str]) -> bool:
+    found = [match[2] for line in lines if (match := _AT_END.fullmatch(line))]
+    counts = Counter(found)
+    return (
+        len(found) >= 4
+        and len(found) >= _LEAST * len(lines)
+        and 2 <= len(counts) <= min(_MOST_AT, len(found) // 3)
+        and min(counts.values()) > 1
+    )

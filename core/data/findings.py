@@ -1,14 +1,25 @@
-"""What an inspection found in a table: one sentence and one count each."""
+"""What reading a file gave: its table, what was found in it, and what was decided."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from core.exceptions import DataError
 from core.numbers import count
 from core.text.clusters import clipped
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Level = Literal["note", "warning", "refused"]
+What = Literal["encoding", "delimiter", "quoting", "header", "sheet", "text", "label", "labels", "rows"]
+
+_NAMED = 3
+"""Files that are named before the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +35,98 @@ class Finding:
     """A sentence for a person, with the count in it."""
 
 
+@dataclass(frozen=True)
+class ReadingDecision:
+    """One choice between several ways to read a file."""
+
+    what: What
+    chosen: str
+    """As the setting would write it, such as `cp1251`; of `rows` a sentence."""
+    alternatives: tuple[str, ...] = ()
+    """Other values of the setting that would do, the likeliest first."""
+    setting: str = ""
+    """The setting that chooses another one, such as `data.encoding`; empty: there is none."""
+    proof: str = ""
+    """A line of text by which a person sees whether the choice is right."""
+    guessed: bool = False
+    """Whether the file leaves the choice open, so that a person should look at the proof."""
+    file: str = ""
+    """The files of a folder that it is of; empty: all files."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A file's cells before anything is known about text and labels."""
+
+    frame: pd.DataFrame
+    """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
+    kind: str
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
+    encoding: str = ""
+    delimiter: str = ""
+    quoted: bool = False
+    header: bool = True
+    findings: tuple[Finding, ...] = ()
+    seen: str = ""
+    """What the file holds, in words for a refusal: `a list of 60 objects under `data``; empty: a plain table."""
+    sheets: tuple[str, ...] = ()
+    """The tables of the file, of which one is read: sheets, keys, files of an archive."""
+    sheet: str = ""
+    """The one that is read; empty: the file is one table."""
+    decisions: tuple[ReadingDecision, ...] = ()
+
+
 def plural(number: int, noun: str) -> str:
-    """`1 row`, `1 200 rows`, `3 classes`."""
+    """Write a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
     return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shown(word: str, most: int = 60) -> str:
-    """A word of somebody's file as a message quotes it: a long one is cut."""
+    """Cut a long word of somebody's file, as a message quotes it."""
     return clipped(word, most + 1)
+
+
+@contextlib.contextmanager
+def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
+    """Add to the refusal of a table the other tables of its file, so that a person can choose one of them."""
+    try:
+        yield
+    except DataError as error:
+        error.sheets, error.sheet = tuple(sheets), sheet
+        raise
+
+
+def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[ReadingDecision, ...]:
+    """Return the decisions of all files of a folder; one that several files share is there once, with their names."""
+    files: dict[tuple[str, str, bool], dict[str, ReadingDecision]] = {}
+    for file, decisions in by_file.items():
+        for each in decisions:
+            files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
+    return offer_for_all(
+        dataclasses.replace(next(iter(alike.values())), file=name_files([*alike], len(by_file)))
+        for alike in files.values()
+    )
+
+
+def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
+    """Remove the encodings that would misread those files of a folder whose encoding is certain."""
+    found = tuple(decisions)
+    certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
+    if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
+        return found
+    return tuple(each if each.what != "encoding" else _keep_certain_readable(each, certain) for each in found)
+
+
+def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
+    """Offer `utf-8+X` instead of X where the certain files are in UTF-8, and no encoding where they are in another."""
+    offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
+    both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
+    return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
+
+
+def name_files(names: Sequence[str], of: int) -> str:
+    """Name the files of a decision; empty: all of a folder."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

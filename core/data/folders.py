@@ -2,73 +2,279 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from core.data import class_folders, limits
-from core.data.archives import TABLES
-from core.data.class_folders import ClassTexts, DiskFolder, class_named
-from core.data.decode import decode_together
+from core.data import conll, limits
+from core.data.decode import decode_together, without_surrogates
 from core.data.delimited import parse, split_lines
+from core.data.findings import ReadingDecision, plural, shown
 from core.data.labels import sorted_names
 from core.data.reading_decisions import describe_encodings
-from core.data.table import WHOLE
+from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
+from core.numbers import count
 
-SPLIT_NAMES = {**class_folders.SPLITS, WHOLE: (WHOLE,)}
-"""File names (without suffix) that mean a split, or all rows where there are no others."""
+SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
+"""Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
+SPLIT_NAMES = {**SPLITS, WHOLE: (WHOLE,)}
+"""Names of files, without suffix, that mean a split, or all rows where there are no others."""
+TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
+"""Endings of files that are tables, in the order of preference."""
+PAPERS = frozenset({"readme", "license", "licence", "notice", "citation"})
+_IGNORED = PAPERS | {"labels"}
+_UNLABELLED = frozenset({"unsup", "unlabeled", "unlabelled"})
+_PLAIN = re.compile(r"(\.txt|\.text|\.\d+)?", re.IGNORECASE)
+"""Endings of a file that is one text; names such as `51121` have none."""
+_NUMBERS = re.compile(r"(\d{1,18})")
+_MOST_CLASSES = 1_000
+_PEEKED = 200
+"""Files of a folder by which it is known to hold texts."""
 
-_PLAIN = frozenset({".txt", ".text", ""})
-_IGNORED = class_folders.PAPERS | {"labels"}
+
+def is_hidden(name: str) -> bool:
+    """Return whether a file or folder is one of the operating system, such as `Thumbs.db`."""
+    return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
 
 
-def split_files(folder: Path) -> dict[str, Path]:
-    """Return split → its file, for those that are there; all rows of `all.csv` where there is no other."""
-    found = {}
-    for split, stems in SPLIT_NAMES.items():
-        paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in TABLES)
-        if path := next((path for path in paths if path.is_symlink() or path.is_file()), None):
-            found[split] = path
-    return {split: path for split, path in found.items() if split != WHOLE or len(found) == 1}
+def class_named(name: str) -> str:
+    """Return the class that a folder or file is named after; refuse a name that is not in UTF-8."""
+    if (plain := without_surrogates(name)) != name:
+        raise DataError(f"the name '{shown(plain)}' of a class is not in UTF-8; rename its folder or file")
+    return name
 
 
-def read_classes(folder: Path, encoding: str, least: int) -> ClassTexts:
-    """Read a folder of texts for each class, or a file for each of at least so many classes.
+@dataclass(frozen=True)
+class DiskFolder:
+    """A folder on the disk."""
 
-    Raises:
-        DataError: it has neither, or a file cannot be read as texts of one class.
-    """
-    if by_folder := class_folders.find(DiskFolder(folder)):
-        return class_folders.read(by_folder, str(folder), encoding)
-    paths = [
-        path
-        for path in sorted(folder.iterdir())
-        if not path.is_dir() and not path.name.startswith(".") and path.stem.casefold() not in _IGNORED
-    ]
-    one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
-    names = {path: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
-    plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in TABLES for path in paths)
-    if not paths:
-        raise DataError(f"there is no data file in this folder{class_folders.list_folders(folder)}", file=str(folder))
-    if len(set(names.values())) < least or not plain:
+    root: Path
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+
+    def folders(self) -> list[DiskFolder]:
+        """Return the folders in it, by name, without hidden ones."""
+        with os.scandir(self.root / self.place) as entries:
+            names = sorted(each.name for each in entries if not is_hidden(each.name) and _is_folder(each))
+        return [DiskFolder(self.root, self.place / name) for name in names]
+
+    def files(self) -> Iterator[str]:
+        """Return the names of the files in it, without hidden ones."""
+        with os.scandir(self.root / self.place) as entries:
+            for number, each in enumerate(entries):
+                limits.check_shape(number, 2, file=str(self.root))
+                if not is_hidden(each.name) and not _is_folder(each):
+                    yield each.name  # also a pipe, or a link to nowhere: `read` refuses it
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file in it."""
+        return limits.read_bytes(self.root / self.place / name)
+
+
+@dataclass
+class ZipFolder:
+    """A folder in a zip archive; nothing of it is ever written to the disk."""
+
+    archive: zipfile.ZipFile
+    place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
+    inside: dict[str, ZipFolder] = field(default_factory=dict)
+    members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
+
+    def folders(self) -> list[ZipFolder]:
+        """Return the folders in it, by name."""
+        return [each for _, each in sorted(self.inside.items())]
+
+    def files(self) -> Iterable[str]:
+        """Return the names of the files in it."""
+        return self.members
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file in it."""
+        return self.archive.read(self.members[name])
+
+
+TextFolder = DiskFolder | ZipFolder
+
+
+@dataclass(frozen=True)
+class ClassFolders:
+    """Split (or `all`) → class → its folder, and the folders of texts without a label."""
+
+    splits: dict[str, dict[str, TextFolder]]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClassTexts:
+    """The texts of class folders or files: rows of each split, `text` and `label`."""
+
+    splits: dict[str, pd.DataFrame]
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+    decisions: tuple[ReadingDecision, ...]
+
+
+def split_files(folder: Path) -> dict[str, list[Path]]:
+    """Return split → its files, of which the first is read; all rows of `all.csv` where there is no split."""
+    found = {
+        split: [
+            path
+            for stem in stems
+            for suffix in TABLES
+            if (path := folder / f"{stem}{suffix}").is_symlink() or path.is_file()
+        ]
+        for split, stems in SPLIT_NAMES.items()
+    }
+    there = {split: paths for split, paths in found.items() if paths}
+    return {split: paths for split, paths in there.items() if split != WHOLE or len(there) == 1}
+
+
+def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> ClassTexts:
+    """Read a folder of texts for each class, or a file for each of at least so many classes."""
+    if by_folder := find_folders(folder):
+        return read_folders(by_folder, file, encoding)
+    names = name_class_files(folder)
+    if len(set(names.values())) >= least:
+        return read_class_files(folder, names, file, encoding)
+    if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.files()):
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
-            file=str(folder),
+            file=file,
         )
-    data = class_folders.read_together([(DiskFolder(folder), path.name) for path in paths], str(folder))
-    decoded = dict(zip(data, decode_together(data, encoding, folder=str(folder)), strict=True))
-    parts = [_read_class(decoded[path.name].text, path, name) for path, name in names.items()]
+    there = ", ".join(f"`{shown(each.place.name)}`" for each in folder.folders()[:6])
+    raise DataError(f"there is no data file in this folder{there and f'; in it: {there}'}", file=file)
+
+
+def name_class_files(folder: TextFolder) -> dict[str, str]:
+    """Return file → class, of plain text files that are named after their classes; empty: others are there too."""
+    every = sorted(map(PurePosixPath, folder.files()), key=str)
+    paths = [path for path in every if path.stem.casefold() not in _IGNORED]
+    one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
+    if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
+        return {}
+    return {path.name: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
+
+
+def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:
+    """Read files that hold a text of one class a line; arguments as `read_classes`, and file → class."""
+    data = _read_together(((folder, name) for name in names), file)
+    decoded = dict(zip(names, decode_together(data, encoding, folder=file), strict=True))
+    rows = list[tuple[str, str]]()
+    for name, each in decoded.items():
+        if parse(each.text, file=name).delimiter == "\t":
+            message = "has several columns, so it is not a list of texts of one class"
+            raise DataError(message, file=f"{file}/{name}")
+        lines = [line.rstrip("\r\n") for line in split_lines(each.text) if line.strip()]
+        limits.check_shape(len(lines), 1, file=name)
+        rows += [(line, names[name]) for line in lines]
     decisions, of_encoding = describe_encodings(decoded)
-    note = "one class per file: " + ", ".join(f"{path.name} = {name}" for path, name in names.items())
-    rows = pd.concat(parts, ignore_index=True)
-    return ClassTexts({WHOLE: rows}, sorted_names(rows["label"]), (note, *of_encoding), decisions)
+    note = "one class per file: " + ", ".join(f"{name} = {label}" for name, label in names.items())
+    frame = pd.DataFrame(rows, columns=["text", "label"], dtype="str")
+    return ClassTexts({WHOLE: frame}, sorted_names(frame["label"]), (note, *of_encoding), decisions)
 
 
-def _read_class(text: str, path: Path, name: str) -> pd.DataFrame:
-    if parse(text, file=path.name).delimiter == "\t":
-        raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
-    lines = [line.rstrip("\r\n") for line in split_lines(text) if line.strip()]
-    limits.check_shape(len(lines), 1, file=path.name)
-    return pd.DataFrame({"text": lines, "label": [name] * len(lines)}, dtype="str")
+def find_folders(folder: TextFolder) -> ClassFolders | None:
+    """Find the class folders in a folder; return None if it has fewer than two."""
+    inside = folder.folders()
+    if (
+        len(inside) == 1
+        and not _texts(inside[0])
+        and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.files())
+    ):
+        return find_folders(inside[0])  # what an archive was unpacked to
+    named = {split: each for each in inside if (split := split_named(each.place.name))}
+    by_split = {split: _classes(named[split]) for split in SPLITS if split in named}
+    by_split = {split: classes for split, classes in by_split.items() if classes}
+    if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
+        left = [each for split in named.values() for each in split.folders() if _aside(each)]
+        return ClassFolders(by_split, tuple(str(each.place.relative_to(folder.place)) for each in left))
+    classes = _classes(folder)
+    if len(classes) < 2:
+        return None
+    return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in inside if _aside(each)))
+
+
+def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
+    """Read the texts of class folders, in the order of their names."""
+    rows = [
+        (split, label, folder, name)
+        for split, classes in found.splits.items()
+        for label, folder in classes.items()
+        for name in sorted(folder.files(), key=_natural)
+    ]
+    limits.check_shape(len(rows), 2, file=file)
+    texts = _read_together(((folder, name) for _, _, folder, name in rows), file)
+    decoded = dict(zip(texts, decode_together(texts, encoding, folder=file), strict=True))
+    words, most = [each.text.strip() or None for each in decoded.values()], limits.current().characters
+    for name, each in decoded.items():
+        if len(each.text) > most:
+            raise limits.refusal(f"a text has {count(len(each.text))} characters", "characters", file=name)
+    decisions, of_encoding = describe_encodings(decoded)
+    frame = pd.DataFrame({"split": [each[0] for each in rows], "text": words, "label": [each[1] for each in rows]})
+    classes = tuple(sorted({name for classes in found.splits.values() for name in classes}))
+    notes = [f"one class per folder, one text per file: {', '.join(map(shown, classes[:20]))}", *of_encoding]
+    if blank := int(frame["text"].isna().sum()):
+        notes.append(f"{plural(blank, 'file')} without a text left out")
+    notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
+    frame = frame.dropna(subset=["text"])
+    if frame.empty:
+        raise DataError(f"{plural(len(rows), 'file')} in the folders of its classes, and all are empty", file=file)
+    splits = {
+        split: part[["text", "label"]].reset_index(drop=True).astype("str")
+        for split in found.splits
+        if len(part := frame[frame["split"] == split])
+    }
+    return ClassTexts(splits, classes, tuple(notes), decisions)
+
+
+def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[str, bytes]:
+    texts, left = dict[str, bytes](), limits.current().size * limits.MEGABYTE
+    for folder, name in files:
+        data = folder.read(name)
+        texts[str(folder.place / name)] = data
+        left -= len(data)
+        if left < 0:
+            raise limits.refusal("its files have more together", "size", file=file)
+    return texts
+
+
+def split_named(name: str) -> str:
+    """Return the split that a folder is named after; empty: none."""
+    last = re.split(r"[-_. ]", name.casefold())[-1]
+    return next((split for split, names in SPLITS.items() if last in names), "")
+
+
+def _aside(folder: TextFolder) -> bool:
+    return folder.place.name.casefold() in _UNLABELLED and _texts(folder)
+
+
+def _classes(folder: TextFolder) -> dict[str, TextFolder]:
+    found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
+    if len(found) > _MOST_CLASSES:
+        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
+    return {class_named(each.place.name): each for each in found}
+
+
+def _texts(folder: TextFolder) -> bool:
+    """Return whether every file of a folder is a text, and one at least is no README or licence."""
+    files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
+    papers = all(path.stem.casefold() in PAPERS for path in files)
+    return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _natural(name: str) -> list[tuple[int, int | str]]:
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in _NUMBERS.split(name) if part]

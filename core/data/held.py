@@ -15,28 +15,21 @@ DATA_FOLDER = "SENTISCOPE_DATA"
 
 @dataclass(frozen=True)
 class Held:
-    """The state of one named data set."""
+    """The state of one named data set in a few words, and why it cannot be opened here; empty: it can."""
 
     state: str
-    """In a few words: part of the program, found, or what lacks."""
     lacking: str = ""
-    """Why it cannot be opened here and what to do, in sentences; empty: it can."""
 
 
 def local_folder(name: str) -> Path | None:
-    """The folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
+    """Return the folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
     base = os.environ.get(DATA_FOLDER, "")
     folder = Path(base).expanduser() / name
     return folder if base and folder.is_dir() else None
 
 
 def held(source: Registered, *, hub: bool | None = None) -> Held:
-    """Whether a data set is here, and how to get it.
-
-    Args:
-        source: a registered data set.
-        hub: whether the hub's package is installed; None: look.
-    """
+    """Return whether a data set is here, and how to get it; `hub`: whether the hub's package is installed."""
     if source.kind == "built-in":
         return Held("part of the program")
     folder, layout = local_folder(source.name), source.published

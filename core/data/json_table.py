@@ -1,8 +1,4 @@
-"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools.
-
-A form is recognised by its content. What was set aside to get at the rows is a finding; what is no table is refused
-with a sentence that says what was seen.
-"""
+"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools."""
 
 from __future__ import annotations
 
@@ -18,50 +14,29 @@ import pandas as pd
 
 from core.data import annotation_exports, limits
 from core.data.cells import cell_of
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
-from core.data.decisions import naming_sheets
+from core.data.columns import KNOWN_NAMES, LABEL_NAMES, TEXT_NAMES
 from core.data.decode import without_surrogates
-from core.data.findings import Finding, plural, shown
+from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
 from core.data.parquet import viewer_classes, with_class_names
 from core.data.table_head import HEADER_ROWS, column_names, has_header, unique
 from core.exceptions import DataError
 from core.numbers import count
 
-KNOWN_NAMES = frozenset((*TEXT_NAMES, *LABEL_NAMES, *(name for pair in PAIR_NAMES for name in pair)))
-"""Names by which columns of texts and labels are known."""
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4
 """Keys inside keys that are searched for rows."""
 _MOST_LISTS = 50
 """Lists of objects of one file that can be chosen from."""
 _DISTINCT = 0.5
-"""Share of different texts that a list must have to be one of texts rather than of labels."""
 _LONGEST_LITERAL = 1_000_000
 """Characters of a line that is read as a Python dictionary."""
 _WRAPPERS = ("row", "_source", "attributes", "fields")
 """Keys under which services put the columns of a row: the hub's viewer, Elasticsearch, JSON:API, Airtable."""
 _LABEL_KEYS = ("name", "label", "value", "title")
-"""Keys of an object that describes a label, of which the first one that holds words is the label."""
 _TRAILING_COMMA = re.compile(r",\s*\]\s*\Z")
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class JsonTable:
-    """The rows of a JSON file."""
-
-    frame: pd.DataFrame
-    kind: str
-    """json or jsonl."""
-    seen: str
-    """What the file holds, in words."""
-    parts: tuple[str, ...] = ()
-    """Keys under which the file has lists of objects."""
-    part: str = ""
-    """The one that was read; empty: the rows are the file itself."""
-    findings: tuple[Finding, ...] = ()
 
 
 @dataclass
@@ -83,16 +58,10 @@ class _Reading:
         return f" under `{_said(self.where)}`" if self.where else ""
 
 
-def read_json(text: str, file: str, part: str = "") -> JsonTable | None:
+def read_json(text: str, file: str, part: str = "") -> RawTable | None:
     """Read the rows of a JSON file; None if the text only looks like JSON at its start.
 
-    Args:
-        text: The whole file.
-        file: Name for messages.
-        part: The key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
-
-    Raises:
-        DataError: it is damaged, holds no table, or asks for more than is allowed (`limits`).
+    `part` is the key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
     """
     reading = _Reading(file, part)
     found = _parse(text, reading)
@@ -107,22 +76,18 @@ def read_json(text: str, file: str, part: str = "") -> JsonTable | None:
         seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
         rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
         frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
-    return JsonTable(
+    return RawTable(
         frame,
         reading.kind,
-        seen,
-        tuple(map(without_surrogates, reading.parts)),
-        without_surrogates(reading.where),
-        (*reading.findings, *named),
+        findings=(*reading.findings, *named),
+        seen=seen,
+        sheets=tuple(map(without_surrogates, reading.parts)),
+        sheet=without_surrogates(reading.where),
     )
 
 
 def decode_json(text: str, file: str) -> Any:
-    """Decode one JSON value; a JSONDecodeError where it is no JSON at all.
-
-    Raises:
-        DataError: it is nested without end, a number has thousands of digits, or an object has a key twice.
-    """
+    """Decode one JSON value; a JSONDecodeError where it is no JSON at all, a DataError where it cannot be read."""
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError:
@@ -146,9 +111,11 @@ DECODER = json.JSONDecoder(object_pairs_hook=_object)
 """Decodes JSON and refuses an object with the same key twice."""
 
 
-def has_text(row: Row) -> bool:
+def has_text(row: Any) -> bool:
     """Return whether an object has a text under a usual name."""
-    return any(_plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items())
+    return isinstance(row, dict) and any(
+        _plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
+    )
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
@@ -184,7 +151,6 @@ def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
 
 
 def _lines(text: str, reading: _Reading) -> list[Any] | None:
-    """Parse each line as a value; return None if the first line is none."""
     rows: list[Any] = []
     decode: Callable[[str], Any] = DECODER.decode
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
@@ -204,14 +170,13 @@ def _lines(text: str, reading: _Reading) -> list[Any] | None:
 
 
 def _python_dictionary(line: str) -> Any:
-    """Parse a dictionary as Python prints it: literals only, nothing is run."""
+    """Parse a dictionary as Python prints it; nothing is run."""
     try:
         if len(line) > _LONGEST_LITERAL:
             raise ValueError
         tree = ast.parse(line.strip(), mode="eval")
         row = ast.literal_eval(tree)
-        objects = [each for each in ast.walk(tree) if isinstance(each, ast.Dict)]
-        keys = [[ast.literal_eval(key) for key in each.keys if key] for each in objects]
+        keys = [[ast.literal_eval(k) for k in each.keys if k] for each in ast.walk(tree) if isinstance(each, ast.Dict)]
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         raise json.JSONDecodeError("neither JSON nor a Python dictionary", line[:80], 0) from None
     for each in keys:
@@ -239,7 +204,6 @@ def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
 
 
 def _rows(whole: Any, reading: _Reading) -> Any:
-    """Find the rows inside one value."""
     for _ in range(_DEEPEST):
         if not isinstance(whole, dict):
             return whole
@@ -320,18 +284,14 @@ def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
     if "row_idx" in next((rows[0] for rows in found.values() if rows[0].get("row_idx") is not None), ()):
         found.pop("features", None)  # of the hub's viewer: what its columns are
     reading.parts = tuple(found)
-    most = max(found, key=lambda path: (_has_columns(found[path][0]), len(found[path])))
+    firsts = {path: (rows[0], *rows[0].values()) for path, rows in found.items()}
+    most = max(found, key=lambda path: (any(map(has_text, firsts[path])), len(found[path])))
     reading.where = reading.part if reading.part in found else most
     others = [f"`{_said(path)}` ({count(len(rows))})" for path, rows in found.items() if path != reading.where]
     if others:
         message = f"the {plural(len(found[reading.where]), 'object')}{reading.under()} are read; left out: "
         reading.note("sheets", len(others), f"{message}{', '.join(others[:8])}; data.sheet names another list")
     return found[reading.where]
-
-
-def _has_columns(row: Row) -> bool:
-    """Return whether an object has a text under a usual name, or one level deeper."""
-    return has_text(row) or any(isinstance(value, dict) and has_text(value) for value in row.values())
 
 
 def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[tuple[str, list[Any]]]:
@@ -377,7 +337,6 @@ def _from_lists(rows: list[list[Any]], reading: _Reading) -> list[Row]:
 
 
 def _spoken(value: Any) -> str:
-    """Say what a value is."""
     if isinstance(value, str):
         return "a string"
     if isinstance(value, (int, float)):
@@ -386,7 +345,6 @@ def _spoken(value: Any) -> str:
 
 
 def _said(key: object) -> str:
-    """Quote a key for a message."""
     return shown(without_surrogates(str(key)))
 
 
@@ -438,7 +396,7 @@ def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
 
 
 def _label_key(key: str, rows: list[Row]) -> str:
-    """Return the key with the name in a label object such as `{"name": "positive", "id": 1}`; empty: none."""
+    """Return the key that holds the name in label objects such as `{"name": "positive", "id": 1}`; empty: none."""
     if _plain(key) not in LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]
@@ -456,7 +414,6 @@ def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
 
 
 def _frame(rows: list[Row], file: str) -> pd.DataFrame:
-    """Make a table of objects: their keys are the columns, in the order in which they come."""
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         keys.update(dict.fromkeys(row))

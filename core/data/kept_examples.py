@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TypedDict
 
 import pandas as pd
 
@@ -18,38 +18,25 @@ from core.exceptions import DataError, RunDamaged
 from core.paths import resolve
 
 NAME = "counter-examples"
-"""As a word of `--add`, and in the column `corpus` of the training rows."""
+Splits = dict[str, pd.DataFrame]
 _LARGEST = 64 * 1024**2
 
 
 class Example(TypedDict):
-    """One of them."""
+    """A counter-example; several labels have a semicolon between them, a text without any has none."""
 
     text: str
     label: str
-    """A class; several labels with a semicolon between, of a text without any nothing."""
 
 
-class Along(NamedTuple):
-    """What they come to."""
+def with_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
+    """Join the counter-examples of `config.examples` to the training rows, and say what was left out.
 
-    splits: dict[str, pd.DataFrame]
-    notes: list[str]
-    """What was left out."""
-
-
-def with_examples(given: dict[str, pd.DataFrame], classes: tuple[str, ...], config: DataConfig) -> Along:
-    """The splits with the counter-examples of `config.examples` behind the training rows, and nowhere else.
-
-    Their labels are renamed as the data's are. Those of another class stay out, and so do those that are read alike
-    with a text of another split: nothing is judged on what was learned. With any, train keeps `text`, `label` and
-    `corpus` alone. Where the data have several labels per text, those of an example are all that it has.
-
-    Raises:
-        DataError: the file cannot be read.
+    Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
+    with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
     """
     if not config.examples:
-        return Along(given, [])
+        return given, []
     several, rows = is_several(given[TRAIN]["label"]), _read(config.examples)
     labels = [_encoded(each["label"], classes, config.renamed(), several=several) for each in rows]
     known = [(each["text"], label) for each, label in zip(rows, labels, strict=True) if label is not None]
@@ -67,13 +54,13 @@ def with_examples(given: dict[str, pd.DataFrame], classes: tuple[str, ...], conf
     found = pd.Series([label for _, label in kept], dtype=train["label"].dtype)
     added = pd.DataFrame({"text": texts, "label": found, CORPUS: pd.Series([NAME] * len(kept), dtype="str")})
     columns = ["text", "label", CORPUS]
-    return Along({**given, TRAIN: pd.concat([before[columns], added], ignore_index=True)}, notes)
+    return {**given, TRAIN: pd.concat([before[columns], added], ignore_index=True)}, notes
 
 
 def _encoded(
     label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
 ) -> int | tuple[int, ...] | None:
-    """The number of a class, of several labels a tuple of them; None: one of them is none of the data's."""
+    """Return the number of a class, of several labels a tuple of them; None: one of them is none of the data's."""
     words = label.split(SEPARATOR) if several and label else [] if several else [label]
     found = [names.get(word, word) for word in words]
     if not set(found) <= set(classes):
@@ -83,7 +70,7 @@ def _encoded(
 
 
 def digest_of(config: DataConfig) -> str:
-    """Under which the copy is kept."""
+    """Return the digest under which the copy is kept."""
     return Path(config.examples).stem
 
 

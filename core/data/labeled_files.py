@@ -1,7 +1,4 @@
-"""One way in for files and folders of labelled texts: cells (`files`), `columns`, `labels`, `rows`.
-
-A folder goes the same way file by file, and what was found in the training file holds for its other splits.
-"""
+"""One way in for files and folders of labelled texts: cells (`files`), `columns`, `labels`, `rows`."""
 
 from __future__ import annotations
 
@@ -16,11 +13,10 @@ import pandas as pd
 from core.data import conll
 from core.data.cells import as_words, clean_label
 from core.data.columns import CLASS_TEXTS, SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
-from core.data.decisions import ReadingDecision, join_decisions
 from core.data.delimited import NAMES
-from core.data.files import RawTable, ReadingSettings, read_table, refusing
-from core.data.findings import Finding, plural, shown
-from core.data.folders import SPLIT_NAMES, read_classes, split_files
+from core.data.files import ReadingSettings, read_table, refusing
+from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, shown
+from core.data.folders import SPLIT_NAMES, DiskFolder, read_classes, split_files
 from core.data.labels import (
     WITHHELD,
     LabelNames,
@@ -41,23 +37,19 @@ PREVIEW_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a person needs to know about a file before training on it."""
+    """What a person needs to know about a file before training on it; of its table as in `RawTable`."""
 
     file: str
     kind: str = ""
-    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll; empty: the table could not be read."""
     encoding: str = ""
     delimiter: str = ""
-    """In words, such as `tab`; empty where the kind has none."""
     quoted: bool = False
     header: bool = False
     rows: int = 0
     """Rows of the table, before any is left out."""
     columns: tuple[Column, ...] = ()
     text: str = ""
-    """Name of the text column; empty: none found."""
     label: str = ""
-    """Name of the label column, or those of the 0/1 columns with commas between."""
     task: Task = "single"
     classes: dict[str, int] = field(default_factory=dict)
     """Usable rows of each class, in class order."""
@@ -66,13 +58,9 @@ class FileReport:
     problem: str = ""
     """Why the file cannot be used as it is; empty: it can."""
     pair: str = ""
-    """Name of the column of second texts; empty: texts are single."""
     decisions: tuple[ReadingDecision, ...] = ()
-    """What was decided about the file, each with what else could have been chosen."""
     sheets: tuple[str, ...] = ()
-    """The tables of the file, of which one is read: sheets of a workbook, keys of JSON, files of an archive."""
     sheet: str = ""
-    """The one that is read; empty: the file is one table."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +73,7 @@ class LabeledSplits:
     notes: tuple[str, ...] = ()
     task: Task = "single"
     decisions: tuple[ReadingDecision, ...] = ()
-    """Of the file, or of all files of a folder."""
     report: FileReport | None = None
-    """Of a single file."""
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -96,11 +82,7 @@ class LabeledSplits:
 
 
 def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
-    """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
-
-    Raises:
-        DataError: if the file cannot be read as a table at all.
-    """
+    """Look at a file and tell what was found, also when it cannot be used; refuse what is no table at all."""
     try:
         return _inspect_table(path.expanduser(), settings)[0]
     except DataError as error:
@@ -111,13 +93,7 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
 
 
 def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
-    """Read the usable rows of a file.
-
-    With `to_train` there must be enough of them, of two classes at least; to evaluate on, one row is enough.
-
-    Raises:
-        DataError: if the file cannot be used; the message says why and what to do.
-    """
+    """Read the usable rows of a file; `to_train`: enough of them, of two classes at least, else one will do."""
     report, rows, problem = _inspect_table(path.expanduser(), settings, to_train)
     if rows is None:
         raise problem or DataError(report.problem, file=report.file)
@@ -131,18 +107,14 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
     single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`; or a
     folder for each class with a file for each text, perhaps inside folders named after splits: `train/pos/1.txt`.
-
     A split without a label column, as the test of a competition is, is set aside.
 
     With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
     so do labels that `labels.json` does not know.
-
-    Raises:
-        DataError: if neither is found, or a file cannot be used.
     """
     names, files = read_label_names(folder), split_files(folder)
     if not files:
-        texts = read_classes(folder, settings.get("encoding", ""), 2 if to_train else 1)
+        texts = read_classes(DiskFolder(folder), str(folder), settings.get("encoding", ""), 2 if to_train else 1)
         cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
         notes = [*texts.notes, *(each.message for _, found in cleaned.values() for each in found)]
         splits = {split: rows for split, (rows, _) in cleaned.items()}
@@ -150,12 +122,15 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         notes += [each.message for each in find_alike(classes)]
         return LabeledSplits(splits, classes, tuple(notes), decisions=texts.decisions)
     if to_train and not {TRAIN, WHOLE} & set(files):
-        raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
+        there = ", ".join(paths[0].name for paths in files.values())
+        raise DataError(f"found {there} but no train file", file=str(folder))
     decisions = dict[str, list[ReadingDecision]]()
     splits, notes = dict[str, pd.DataFrame](), list[str]()
     layout, several = None, _are_several(names)
     for split in sorted(files, key=list(SPLIT_NAMES).index):
-        file, table, label = files[split].name, read_table(files[split], **settings), settings.get("label", "")
+        path, *others = files[split]
+        file, table, label = path.name, read_table(path, **settings), settings.get("label", "")
+        notes += [f"`{shown(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
         tagged = table.kind == conll.KIND
         if layout and to_train and _lacks_labels(table, layout):
             aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
@@ -212,7 +187,6 @@ def name_classes(
 def _inspect_table(
     path: Path, settings: ReadingSettings, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
-    """Return the report of a file, and its usable rows or the reason why there are none."""
     file, table = path.name, read_table(path, **settings)
     columns, layout, rows, problem = describe(table.frame), None, None, None
     findings, decisions, classes = list(table.findings), list(table.decisions), dict[str, int]()
@@ -265,16 +239,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the columns of a table, and find how its labels are written.
-
-    Args:
-        table: The table.
-        columns: Its columns (`describe`).
-        settings: How a person wants it read.
-        several: Texts have several labels.
-        file: Name for messages.
-        first: The layout of train, whose sign between labels holds where another split has fewer of them.
-    """
+    """Choose the columns of a table and how its labels are written; the sign between labels is that of `first`."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
@@ -289,9 +254,8 @@ def _find_layout(
 def _lacks_labels(table: RawTable, layout: Layout) -> bool:
     """Return whether a table has the text column of a layout and no label column of any name."""
     names = set(map(str, table.frame.columns))
-    return (
-        table.header and layout.text in names and not names & set(layout.labels) and not any(map(is_label_name, names))
-    )
+    labels = names & set(layout.labels) or any(map(is_label_name, names))
+    return table.header and layout.text in names and not labels
 
 
 def _are_several(names: LabelNames | None) -> bool:
@@ -299,14 +263,12 @@ def _are_several(names: LabelNames | None) -> bool:
 
 
 def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:
-    """Count the rows of each class; in the order of `labels.json` where it names them all, else sorted."""
     counts = labels.explode().value_counts()
     order = [name for name in known.names.values() if name in counts.index] if known else []
     return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sorted_names(labels))}
 
 
 def _show_preview(table: RawTable) -> list[dict[str, str]]:
-    """Return the first rows as text; the tags of words have blanks between."""
     head = table.frame.head(PREVIEW_ROWS)
     if table.kind == conll.KIND:
         head = head.assign(label=head["label"].map(" ".join))

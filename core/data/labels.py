@@ -1,8 +1,4 @@
-"""Label cells to classes: how the labels of a text are written, which words they are, and what the words are called.
-
-Several labels stand in one cell, as a list (`["calm", "joy"]`, also as words) or with a sign between them
-(`calm;joy`), or in a 0/1 column for each label: `y_calm`, `y_joy`, or any columns that a person names.
-"""
+"""Label cells to classes: how the labels of a text are written, which words they are, and what the words are called."""
 
 from __future__ import annotations
 
@@ -35,7 +31,6 @@ MARKS = (";", "|", ",", " ")
 _NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet", "não"})
 """Words that make another class of the word behind them: `not good` is one label, also beside `not` and `good`."""
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
-"""Not `str.isdigit`, which takes `²` for one; and no more digits than Python turns into a number."""
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
 _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
@@ -53,9 +48,6 @@ def find_form(
         separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
         several: Texts have several labels, whatever this table looks like.
         file: Name for messages.
-
-    Raises:
-        DataError: the cells hold objects that are no labels.
     """
     if layout.form == "columns":
         return layout
@@ -79,12 +71,10 @@ def find_form(
 def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
     """Return the label of each row as a word, or its labels as a sorted tuple of words; and what was found.
 
-    They are missing where the row does not say. An empty list, or 0 in every column, says that no label applies; an
-    empty cell says nothing. The tags of words stay as they are.
+    They are missing where the row does not say. An empty list, or 0 in every column, says that no label applies.
 
     Raises:
-        DataError: a 0/1 column holds something else, or a list holds several labels and those of the table that the
-            layout was found on held one each; the message names row and column.
+        DataError: a 0/1 column holds something else, or a list holds several labels and the others one each.
     """
     if layout.form == "tags":
         return frame[layout.label], []
@@ -110,7 +100,6 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple
 
 @contextlib.contextmanager
 def _naming_cells(file: str, column: str) -> Iterator[None]:
-    """Add to the refusal of a cell the file and the column that it is in."""
     try:
         yield
     except DataError as error:
@@ -133,11 +122,7 @@ class LabelNames:
 
 
 def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
-    """Read class names by label value from the `labels.json` of a folder; return None if there is none.
-
-    Raises:
-        DataError: if it cannot be understood.
-    """
+    """Read class names by label value from the `labels.json` of a folder; return None if there is none."""
     path = folder / file
     if not path.is_file():
         return None
@@ -153,11 +138,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 
 
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
-    """Return rows with `label` as int64 position in `classes`; of tokens a tuple of them in the order of the words.
-
-    Raises:
-        DataError: for a label that is no class.
-    """
+    """Return rows with `label` as int64 position in `classes`, of several labels a tuple; refuse other labels."""
     positions = {name: number for number, name in enumerate(classes)}
     strange = sorted(distinct_labels(rows["label"]) - set(classes))
     if strange:
@@ -201,7 +182,6 @@ def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
 
 
 def _clean_words(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
-    """Clean words of labels (`clean_label`); return them, and how many spellings became one."""
     seen = {word: clean_label(word) for word in labels.dropna().unique()}
     spellings: dict[str, list[str]] = {}
     for word, label in seen.items():
@@ -246,11 +226,7 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
 
 
 def _decode_cell(cell: str) -> Any:
-    """Decode the JSON of a cell; None: it is no JSON, or nested too deeply.
-
-    Raises:
-        DataError: an object has a key twice, or a number has thousands of digits.
-    """
+    """Decode the JSON of a cell; None: it is no JSON, or nested too deeply."""
     try:
         return DECODER.decode(cell)
     except (json.JSONDecodeError, RecursionError):
@@ -266,7 +242,6 @@ def _read_choices(found: dict[str, Any]) -> list[Any] | None:
 
 
 def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
-    """Return the labels of a cell as they are written."""
     if layout.form != "separated":
         return _unpack_list(cell)
     return str(cell).split(layout.mark) if layout.mark else [cell]
@@ -289,7 +264,6 @@ def _unpack_list(cell: Any) -> list[Any]:
 
 
 def _unpack_part(part: Any) -> list[Any]:
-    """Return the labels of one part of a list, which may be an object: `[{"name": "calm"}]`."""
     return [part] if (found := _as_object(part)) is None else _read_choices(found) or [part]
 
 
@@ -298,7 +272,6 @@ def _is_missing(cell: Any) -> bool:
 
 
 def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
-    """Return distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
     if not parts:
         return ()
     words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}
@@ -306,7 +279,6 @@ def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
 
 
 def _take_distinct(cells: pd.Series) -> pd.Series:
-    """Return the distinct cells of a column, or all of them where they are lists."""
     try:
         return pd.Series(cells.unique(), dtype=cells.dtype)
     except TypeError:
@@ -314,10 +286,8 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 
 def _find_mark(labels: Sequence[str]) -> str:
-    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none.
-
-    A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
-    """
+    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none."""
+    # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]
         several = sum(len(part) > 1 for part in parts)

@@ -15,13 +15,10 @@ import shutil
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import msgspec
 
 from core import quotas, stored
 from core.atomic import beside, storage_errors, write_bytes, write_text
-from core.data.config import DataConfig, QuotingKind
+from core.data.config import READING, DataConfig
 from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.numbers import count
@@ -34,24 +31,7 @@ _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-class _Settings(msgspec.Struct):
-    """The file of a choice: `CHOSEN`."""
-
-    name: str
-    text: str = ""
-    label: str = ""
-    pair: str = ""
-    separator: str = ""
-    delimiter: str = ""
-    encoding: str = ""
-    header: Literal["", "yes", "no"] = ""
-    quoting: QuotingKind = ""
-    sheet: str = ""
-    rename: str = ""
-    order: str = ""
-
-
-CHOSEN = _Settings.__struct_fields__
+CHOSEN = ("name", *READING, "rename", "order")
 """The settings of a `DataConfig` that a choice holds."""
 
 
@@ -73,12 +53,7 @@ def safe_name(name: str) -> str:
 
 
 def keep_file(folder: Path, name: str, content: bytes) -> Path:
-    """Keep an uploaded file under the SHA-256 of its content; the same content is kept once.
-
-    Raises:
-        InputError: as many are kept, or as much, as this server allows.
-        StorageError: the disk is full or read-only.
-    """
+    """Keep an uploaded file under the SHA-256 of its content, once; refuse what is beyond the quotas of the server."""
     home = folder / FILES / hashlib.sha256(content).hexdigest()
     if (kept := _kept(home)) is None:
         _check_room(folder / FILES, len(content))
@@ -92,11 +67,6 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _check_room(files: Path, size: int) -> None:
-    """Hold what is kept to the quotas of this server.
-
-    Raises:
-        InputError: another file of `size` bytes would be too much.
-    """
     homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
     sizes = [taken for home in homes if (taken := _size(home)) is not None]
     for quota, found in ((quotas.UPLOADS, len(sizes) + 1), (quotas.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
@@ -108,14 +78,12 @@ def _check_room(files: Path, size: int) -> None:
 
 
 def _size(home: Path) -> int | None:
-    """Bytes of the file that lies in a folder; None where there is none yet, or it has just been cleared away."""
     with contextlib.suppress(FileNotFoundError):
         return kept.stat().st_size if (kept := _kept(home)) else None
     return None
 
 
 def _kept(home: Path) -> Path | None:
-    """The file that lies in its folder; None where there is none yet."""
     with contextlib.suppress(FileNotFoundError):
         return next((path for path in home.iterdir() if not path.name.startswith(".")), None)
     return None
@@ -141,11 +109,7 @@ def _lay_down(home: Path, name: str, content: bytes) -> None:
 
 
 def keep_choice(folder: Path, config: DataConfig) -> Choice:
-    """Remember how a file is to be read; the same file read the same way is one choice.
-
-    Raises:
-        StorageError: the disk is full or read-only.
-    """
+    """Remember how a file is to be read; the same file read the same way is one choice."""
     settings = {name: value for name in CHOSEN if (value := getattr(config, name))}
     stem = safe_name(Path(config.name).stem)[:40]
     choice = Choice(f"{stem}-{fingerprint(settings)[:8]}", DataConfig(**settings))
@@ -166,8 +130,8 @@ def read_choice(folder: Path, choice: str) -> Choice | None:
     if not _ID.fullmatch(choice):
         return None
     try:
-        settings = stored.read(folder / "choices" / f"{choice}.json", _Settings)
+        settings = stored.read(folder / "choices" / f"{choice}.json", DataConfig)
         resolve(settings.name, folders=True)
-        return Choice(choice, DataConfig(**msgspec.structs.asdict(settings)))
+        return Choice(choice, settings)
     except (FileNotFoundError, RunDamaged, InputError):
         return None

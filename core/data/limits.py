@@ -22,28 +22,23 @@ MEGABYTE = 1024**2
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a file may ask for; beyond it is refused with a sentence, never cut short."""
+    """The most that a file may ask for; beyond it is refused with a sentence, never cut short.
+
+    Megabytes of memory and seconds of the process that reads it; megabytes of the file, of a packed one when unpacked;
+    cells: rows times columns; characters of one cell.
+    """
 
     memory: int = 2_048
-    """Megabytes of the process that reads it."""
     seconds: int = 60
-    """Of the same process, on the clock."""
     size: int = 512
-    """Megabytes of the file; of a packed one (Excel, Parquet) when unpacked."""
     rows: int = 2_000_000
     columns: int = 2_000
     cells: int = 20_000_000
-    """Rows times columns."""
     characters: int = 1_000_000
-    """Of one cell."""
 
 
 def current() -> Limits:
-    """The limits of this process: the defaults, changed by SENTISCOPE_LIMITS.
-
-    Raises:
-        ConfigError: SENTISCOPE_LIMITS names no limit, or gives it no positive whole number.
-    """
+    """Return the limits of this process: the defaults, changed by SENTISCOPE_LIMITS; refuse what is no limit there."""
     return _parsed(os.environ.get(VARIABLE, ""))
 
 
@@ -60,30 +55,14 @@ def _parsed(settings: str) -> Limits:
 
 
 def refusal(
-    found: str,
-    name: str,
-    *,
-    file: str | None = None,
-    row: int | None = None,
-    field: str | None = None,
-    part: str = "",
+    found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
-    """Return the refusal of a file that asks for more than a limit allows.
+    """Return the refusal of a file that asks for more than the limit `name` allows.
 
-    Args:
-        found: What it asks for.
-        name: The limit.
-        file: Name for messages.
-        row: 1-based number for messages.
-        field: Name for messages.
-        part: How a part of the file is made, such as `its first lines: …`.
+    `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
     """
     most = getattr(current(), name)
-    unit = {
-        "memory": "MB of memory",
-        "size": "MB",
-        "characters": "characters in a cell",
-    }.get(name, name)
+    unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
     how = f" ({part})" if part else ""
     return DataError(
         f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
@@ -95,17 +74,13 @@ def refusal(
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole of a regular file, no larger than allowed.
-
-    Raises:
-        DataError: there is none, it is a folder, device or pipe, it cannot be opened, or it is too large.
-    """
+    """Return the whole of a regular file; refuse anything else, and a file that is larger than allowed."""
     with _refused(path):
         return regular_bytes(path, current().size * MEGABYTE)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, open at its beginning; errors as of `read_bytes`."""
+    """Open a regular file at its beginning; refuses as `read_bytes`."""
     with _refused(path):
         return open_regular(path, current().size * MEGABYTE)
 
@@ -125,11 +100,7 @@ def _refused(path: Path) -> Iterator[None]:
 
 
 def check_shape(rows: int, columns: int, *, file: str) -> None:
-    """Refuse a table of more rows, columns or cells than allowed.
-
-    Raises:
-        DataError: it has more.
-    """
+    """Refuse a table of more rows, columns or cells than allowed."""
     limits = current()
     if columns > limits.columns:
         raise refusal(f"the table has {count(columns)} columns", "columns", file=file)

@@ -6,7 +6,6 @@ import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,12 +19,10 @@ from core.paths import resolve
 from core.text.config import TextConfig
 from core.text.reading import as_read
 
+Splits = dict[str, pd.DataFrame]
 NAME = "lineage"
-"""The first word of its notes."""
 LARGEST = 64 * 1024**2
-"""Bytes of a file, packed."""
 MOST = 10_000_000
-"""Digests in a file."""
 LEAST_ROWS = 30
 """Rows of a split, or else half of them, that must be left once learned texts are out."""
 _BYTES = 5
@@ -38,11 +35,7 @@ within 1 % of; with 8 bytes it would be 2.0 MB, and even one bit more passes 1 M
 
 
 def digest_texts(texts: Sequence[str]) -> np.ndarray:
-    """Return a 40-bit digest of each text, shape (n,), uint64.
-
-    Texts with the same words and marks have one digest, whatever their letter case and blanks: the rule by which the
-    data card counts repeats (`as_read`), at default settings.
-    """
+    """Return a 40-bit digest of each text, shape (n,), uint64; texts that are equal as read have one digest."""
     found = b"".join(
         hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest().ljust(8, b"\0")
         for key in as_read(texts, TextConfig())
@@ -65,11 +58,7 @@ def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
 
 
 def read_lineage(path: str | Path) -> np.ndarray:
-    """Read the sorted digests of a file, shape (n,), uint64.
-
-    Raises:
-        DataError: there is no such file, it is too large, or it does not hold what its name says.
-    """
+    """Read the sorted digests of a file, shape (n,), uint64; refuse one that does not hold what its name says."""
     found = resolve(str(path), limit=LARGEST)
     wrong = DataError("does not hold the digests of texts that its name says", file=found.name)
     try:
@@ -93,24 +82,12 @@ def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarra
     return found
 
 
-class Unlearned(NamedTuple):
-    """Splits without texts that the start or the teacher of a run learned from."""
-
-    splits: dict[str, pd.DataFrame]
-    beside: pd.DataFrame | None
-    notes: list[str]
-    """What was left out."""
-
-
-def without_learned(given: dict[str, pd.DataFrame], beside: pd.DataFrame | None, files: Sequence[str]) -> Unlearned:
-    """Leave out the rows of every split but train whose text is in these files.
-
-    Raises:
-        DataError: fewer than `LEAST_ROWS` rows of a split and less than half of it would be left; or a file cannot be
-            read.
-    """
+def without_learned(
+    given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
+) -> tuple[Splits, pd.DataFrame | None, list[str]]:
+    """Leave out the rows of every split but train whose text is in these files; refuse to leave too few."""
     if not files:
-        return Unlearned(given, beside, [])
+        return given, beside, []
     kept, notes = dict(given), list[str]()
     for split, rows in given.items():
         learned = np.zeros(len(rows), bool) if split == TRAIN else find_learned(rows["text"].tolist(), files)
@@ -128,7 +105,7 @@ def without_learned(given: dict[str, pd.DataFrame], beside: pd.DataFrame | None,
         notes.append(f"{NAME}: {plural(number, 'row')} of {split} left out, {who} {'it' if number == 1 else 'them'}")
     if beside is not None:
         beside = beside[~find_learned(beside["text"].tolist(), files)].reset_index(drop=True)
-    return Unlearned(kept, beside, notes)
+    return kept, beside, notes
 
 
 def _name(digests: np.ndarray) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pandas as pd
 from core.data import apart, splits
 from core.data.columns import SINGLE, choose_columns, describe
 from core.data.config import DataConfig
+from core.data.conll import OUTSIDE
 from core.data.findings import plural
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
@@ -28,7 +29,6 @@ from core.data.mixture import kept_apart, mixture, with_added
 from core.data.rows import clean_rows, examine_classes, refuse_findings
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
-from core.data.tags import told_tags
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
@@ -47,26 +47,20 @@ def load(
     """Load the labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
-    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
-    `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
-    cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
-    train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules; the
-    training texts of `config.add` join the training split alone, and so do the counter-examples of `config.examples`,
-    which `config.limit` does not touch. What was done stands in `notes`.
+    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew,
+    `config.folds` holds one part out as test. Every cut is stratified, seeded, and follows the classes as the file
+    has them: `config.rename` and `config.order` change no split. Classes that train lacks leave the other splits.
+    Training texts of `config.add` and `config.examples` join train alone. What was done stands in `notes`.
 
-    A cut follows the classes as the file has them, before `config.rename` and `config.order`: neither changes which
-    rows are in which split. A class of three rows or more has one in each part (`splits.cover_classes`). Runs that are
-    older than this rule have `config.split_rule` 1. Texts of `config.lineage` leave every split but train.
-
-    `on_report` is called with what was found in a person's own file.
-
-    Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
+    Args:
+        config: What is read, and how it is cut.
+        to_train: Whether added sets and those kept apart are read; they change train alone, and may not be here.
+        on_report: Called with what was found in a person's own file.
 
     Raises:
-        DataError: if name, path or content cannot be used.
-        NotAvailable: if a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
-        ConfigError: if `config.limit` is below the number of classes, or `config.rename` or `config.order` names what
-            is no label or no class.
+        DataError: name, path or content cannot be used.
+        NotAvailable: a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
+        ConfigError: `config.limit` is below the number of classes, or `config.rename` or `config.order` names no class.
     """
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
@@ -86,7 +80,7 @@ def load(
     added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
     of_file, found = found, _rename_classes(found, config, others if config.add else ())
-    only_trained = told_tags if found.task == "tokens" else _only_trained
+    only_trained = _told_tags if found.task == "tokens" else _only_trained
     if config.split_rule == 1:
         coded, standing, dropped = only_trained(_encode_labels(found, found.splits), found.classes)
         arranged, made = _arrange(coded, config, source)
@@ -100,8 +94,9 @@ def load(
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
     arranged, beside, joined = with_added(arranged, classes, added, config)
-    by_rule = functools.partial(_load_by_rule, config.split_rule)
-    arranged, held_out = kept_apart(arranged, (*beyond, *more), by_rule)
+    arranged, held_out = kept_apart(
+        arranged, (*beyond, *more), lambda each: load(dataclasses.replace(each, split_rule=config.split_rule))
+    )
     arranged, beside, learned = without_learned(arranged, beside, config.learned())
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
@@ -126,12 +121,7 @@ def load(
     )
 
 
-def _load_by_rule(split_rule: int, config: DataConfig) -> Dataset:
-    return load(dataclasses.replace(config, split_rule=split_rule))
-
-
 def _refuse_of_texts(config: DataConfig) -> None:
-    """Settings that say what becomes of the label of a text."""
     for name in ("rename", "order", "add", "examples", "pair"):
         if getattr(config, name) not in ("", SINGLE):
             raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
@@ -146,24 +136,18 @@ def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _licence(names: tuple[str, ...], more: tuple[str, ...]) -> str:
-    """Of each set under its name; of one alone as it is."""
     if len(names) == 1 and not more:
         return SOURCES[names[0]].licence
     return "; ".join(f"{name}: {SOURCES[name].licence}" for name in (*names, *more))
 
 
 def _shared_language(names: tuple[str, ...]) -> str:
-    """The one language of all these data sets; empty where they differ or one is not known."""
     languages = {SOURCES[name].language if name in SOURCES else "" for name in names}
     return languages.pop() if len(languages) == 1 else ""
 
 
 def path_of(name: str) -> Path:
-    """The file or folder that is meant by what is no name of a data set.
-
-    Raises:
-        DataError: there is none, or one that is not opened (`core.paths.resolve`).
-    """
+    """Return the file or folder that is meant by what is no name of a data set; refuse what is not opened."""
     try:
         return resolve(name, folders=True)
     except DataError:
@@ -187,10 +171,7 @@ def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge and leave out labels, and order the classes, as the settings say.
-
-    A label that only the added sets have (`others`) is renamed there.
-    """
+    """Rename, merge and leave out labels, and order the classes; one that only `others` has is renamed there."""
     names, order = config.renamed(), config.ordered()
     if not names and not order:
         return found
@@ -211,7 +192,6 @@ def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[s
 
 
 def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
-    """Encode the labels of all splits as class numbers."""
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
@@ -279,8 +259,7 @@ def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
             f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
         )
     frames, hub = fetch(source), source.hub
-    if hub is None:
-        raise NotAvailable(f"no hub repository is known for '{source.name}'")
+    assert hub is not None  # else there is nothing to fetch
     cleaned, notes = {}, []
     for split, frame in frames.items():
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
@@ -298,7 +277,6 @@ def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
 
 
 def _report_validation(found: LabeledSplits) -> LabeledSplits:
-    """Make the dev split, which publications report on, the test split."""
     given = dict(found.splits)
     reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
     notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
@@ -330,6 +308,23 @@ def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tupl
     return kept, tuple(classes[old] for old in trained), notes
 
 
+def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+    """Return rows and tags as they are, and which tags no training word has; they count as missed."""
+    trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
+    names = {classes[tag] for tag in trained}
+    if OUTSIDE not in names or len(names) < 2:
+        lacks = "no word outside of all spans (O)" if OUTSIDE not in names else "no span (B-TYPE)"
+        raise DataError(f"the training sentences have {lacks}, so there is nothing to learn")
+    notes = []
+    for split, frame in given.items():
+        unknown = Counter(tag for tags in frame["label"] for tag in tags if tag not in trained)
+        notes += [
+            f"{split}: {plural(number, 'word')} of the tag '{classes[tag]}', which train lacks: counted as missed"
+            for tag, number in sorted(unknown.items())
+        ]
+    return given, classes, notes
+
+
 def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
     """Rows of the classes that stay; of several labels those go, and with them a row that has no other."""
     if not is_several(rows["label"]):
@@ -341,7 +336,6 @@ def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
 
 
 def _strata(rows: pd.DataFrame) -> splits.Indices:
-    """(n,) what a row counts as in a cut."""
     if not is_several(rows["label"]):
         return rows["label"].to_numpy()
     classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
@@ -349,7 +343,6 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
 
 
 def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
-    """The three splits, and what was done to get them."""
     extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, WHOLE)}
     if config.folds:
         made, notes = _folded(given, config, source)
@@ -394,39 +387,40 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
     return made, notes
 
 
-def _covering(strata: splits.Indices, parts: Sequence[splits.Indices], config: DataConfig) -> Sequence[splits.Indices]:
-    """Return the parts of a cut by the run's rule; the training part comes first."""
-    return parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
+def _divide(
+    rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
+) -> list[pd.DataFrame]:
+    """Cut rows by their strata into parts, by the run's rule; the training part comes first."""
+    strata = _strata(rows)
+    parts = cut(strata)
+    covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
+    return [_take(rows, part) for part in covered]
 
 
 def _thirds(
     rows: pd.DataFrame, shares: tuple[float, float, float], config: DataConfig, what: str
 ) -> tuple[Splits, list[str]]:
-    strata, seed = _strata(rows), config.seed
-    parts = _covering(strata, splits.three_parts(strata, shares, seed), config)
-    made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
+    parts = _divide(rows, lambda strata: splits.three_parts(strata, shares, config.seed), config)
     sizes = "/".join(count(len(part)) for part in parts)
-    label_names = "/".join(f"{share:g}" for share in shares)
-    return made, [f"{what} ({plural(len(rows), 'row')}) cut {label_names} into {sizes}, stratified, seed {seed}"]
+    cut = f"cut {'/'.join(f'{share:g}' for share in shares)} into {sizes}, stratified, seed {config.seed}"
+    return dict(zip((TRAIN, VALIDATION, TEST), parts, strict=True)), [f"{what} ({plural(len(rows), 'row')}) {cut}"]
 
 
 def _validation_from_train(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     share, seed = source.validation_share if source else 0.1, config.seed
-    train, strata = given[TRAIN], _strata(given[TRAIN])
-    validation, rest = splits.cut(strata, round(share * len(train)), seed)
-    rest, validation = _covering(strata, (rest, validation), config)
+    size = round(share * len(given[TRAIN]))
+    rest, validation = _divide(given[TRAIN], lambda strata: splits.cut(strata, size, seed)[::-1], config)
     taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
-    return {TRAIN: _take(train, rest), VALIDATION: _take(train, validation), TEST: given[TEST]}, [note]
+    return {TRAIN: rest, VALIDATION: validation, TEST: given[TEST]}, [note]
 
 
 def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
-    rows, strata, seed = given[VALIDATION], _strata(given[VALIDATION]), config.seed
-    first, second = _covering(strata, splits.cut(strata, len(rows) // 2, seed), config)
-    note = (
-        f"no test split: validation halved into {count(len(first))} and {count(len(second))}, stratified, seed {seed}"
-    )
-    return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
+    half, seed = len(given[VALIDATION]) // 2, config.seed
+    validation, test = _divide(given[VALIDATION], lambda strata: splits.cut(strata, half, seed), config)
+    sizes = f"{count(len(validation))} and {count(len(test))}"
+    note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
+    return {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
 
 
 def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
@@ -435,9 +429,8 @@ def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> 
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _strata(_renumbered(train, dict(enumerate(places))))
     chosen, _ = splits.cut(strata, config.limit, config.seed)
-    return _take(
-        train, chosen
-    ), f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
+    note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
+    return _take(train, chosen), note
 
 
 def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:

@@ -15,9 +15,7 @@ from core.data.labels import WITHHELD
 from core.exceptions import InputError
 
 DROPPED = ""
-"""What a label is called whose rows are to be left out."""
 UNSAID = "CLASS"
-"""Stands in a suggested command where a person must write a class."""
 _CODE = re.compile(r"-?[0-9]{1,18}")
 
 Command = Callable[[Mapping[str, str]], str]
@@ -39,7 +37,7 @@ class Matched:
 
 
 class Unmatched(InputError):
-    """Labels that are no class, all of them."""
+    """Labels that are no class, each with the rows that have it."""
 
     def __init__(self, message: str, rows: dict[str, int]) -> None:
         """`rows` has each such label with the rows that have it."""
@@ -55,7 +53,7 @@ def match(
     whose: str,
     command: Command,
 ) -> Matched:
-    """Class numbers for the label words of each row.
+    """Return class numbers for the label words of each row.
 
     Args:
         labels: One or more words a row, or none.
@@ -65,7 +63,7 @@ def match(
         command: What a person would type with other renamed labels.
 
     Raises:
-        Unmatched: Labels are no class; all are named with their rows, and a command that says what is likely meant.
+        Unmatched: Labels are no class; the message says what is likely meant.
         InputError: A label is renamed to what is no class either.
     """
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
@@ -87,7 +85,7 @@ def match(
 
 
 def alike(word: str, names: Sequence[str]) -> str | None:
-    """The name that is a word but for case and surrounding blanks, where only one is."""
+    """Return the name that is a word but for case and surrounding blanks, where only one is."""
     if word in names:
         return word
     found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
@@ -95,7 +93,7 @@ def alike(word: str, names: Sequence[str]) -> str | None:
 
 
 def likely(word: str, classes: Sequence[str]) -> str:
-    """The class that a label may be short for, or a misspelling of; `DROPPED` where none is near."""
+    """Return the class that a label may be short for, or a misspelling of; `DROPPED` where none is near."""
     plain = {name.casefold(): name for name in classes}
     low = word.strip().casefold()
     begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
@@ -104,7 +102,7 @@ def likely(word: str, classes: Sequence[str]) -> str:
 
 
 def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
-    """What labels are likely to mean: as many codes as there are classes are taken in their order.
+    """Guess what labels mean: as many codes as there are classes are taken in their order.
 
     −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
     labels that are known, those that nothing is near to are left out.
@@ -118,7 +116,6 @@ def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = 
 
 
 def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str) -> dict[str, str]:
-    """Label → class or `DROPPED`, for those of which it is known."""
     said = {}
     for old, new in rename.items():
         name = DROPPED if new == DROPPED else alike(new, classes)
@@ -132,7 +129,6 @@ def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str,
 def _ask(
     unknown: Mapping[str, int], classes: Sequence[str], suggested: Mapping[str, str], whose: str, command: Command
 ) -> str:
-    """Every label that is no class, and what to type."""
     named = ", ".join(f"'{shown(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
     more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
     what = "is no class" if len(unknown) == 1 else "are no classes"

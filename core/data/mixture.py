@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,15 +29,8 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSpli
     """Join the splits of several data sets, each cut as it is cut alone.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
-    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it.
-
-    Args:
-        names: registered names, in order.
-        config: how the parts are cut; its `rename`, `order`, `limit`, `apart` and `add` are those of the whole.
-        load: what loads one of them.
-
-    Raises:
-        DataError: a part with several labels per text.
+    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it. `rename`,
+    `order`, `limit`, `apart` and `add` of the settings are those of the whole.
     """
     alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="", lineage="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
@@ -59,11 +51,7 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSpli
 
 
 def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
-    """The same splits without the training texts that another data set holds in validation, test or further splits.
-
-    Raises:
-        ConfigError: nothing is left to train on.
-    """
+    """Leave out the training texts that another data set holds in validation, test or further splits."""
     notes = []
     for name in names:
         given, note = _kept(given, _judged(load(DataConfig(name=name)).splits), f"'{name}' beyond train")
@@ -73,28 +61,19 @@ def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits,
     return given, notes
 
 
-class Joined(NamedTuple):
-    """What added sets come to."""
+def with_added(
+    given: Splits, classes: Sequence[str], added: Mapping[str, Dataset], config: DataConfig
+) -> tuple[Splits, pd.DataFrame | None, list[str]]:
+    """Join the training texts of further data sets to train, of each at most `config.add_limit`.
 
-    splits: Splits
-    """With their training texts behind those of train."""
-    beside: pd.DataFrame | None
-    """Their validation rows, text and label: nothing is judged on them, only the temperature is fitted on them too."""
-    notes: list[str]
-    """What was left out."""
+    Their labels are renamed as the whole is. Rows of a class that the data do not have are left out, and texts of the
+    data's other splits. Train then keeps the columns that all have, and a column `corpus`.
 
-
-def with_added(given: Splits, classes: Sequence[str], added: Mapping[str, Dataset], config: DataConfig) -> Joined:
-    """The splits with the training texts of further data sets, of each at most `config.add_limit`.
-
-    Their labels are renamed as the whole is. Rows of a class that the data do not have stay out, and so do texts of
-    the data's other splits. With anything added, train keeps the columns that all have, and a column `corpus`.
-
-    Raises:
-        DataError: the data or an added set have several labels per text.
+    Returns:
+        The splits, the validation rows of the added sets (the temperature is fitted on them), and what was left out.
     """
     if not added:
-        return Joined(given, None, [])
+        return given, None, []
     if several := [name for name, each in added.items() if each.task != "single"] or (
         [config.name] if is_several(given[TRAIN]["label"]) else []
     ):
@@ -112,7 +91,7 @@ def with_added(given: Splits, classes: Sequence[str], added: Mapping[str, Datase
         held = _of_classes(each, VALIDATION, classes, config)[["text", "label"]]
         beside.append(held.sample(min(config.add_limit or len(held), len(held)), random_state=config.seed))
     train = pd.concat(frames, join="inner", ignore_index=True)
-    return Joined({**given, TRAIN: train}, pd.concat(beside, ignore_index=True), notes)
+    return {**given, TRAIN: train}, pd.concat(beside, ignore_index=True), notes
 
 
 def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
@@ -126,22 +105,17 @@ def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: Data
 
 
 def _judged(splits: Splits) -> set[str]:
-    """The texts that are no training texts, coarsely read."""
-    return {text for name, rows in splits.items() if name != TRAIN for text in _read(rows)}
+    return {text for name, rows in splits.items() if name != TRAIN for text in read_alike(rows["text"].tolist())}
 
 
 def read_alike(texts: Sequence[str]) -> list[str]:
-    """Each text as the coarsest normaliser reads it: two that come out the same are one to every tokenizer here."""
+    """Return each text as the coarsest normaliser reads it: equal ones are one to every tokenizer here."""
     return prepare_all(texts, _COARSE)
-
-
-def _read(rows: pd.DataFrame) -> Iterable[str]:
-    return read_alike(rows["text"].tolist())
 
 
 def _kept(splits: Splits, judged: set[str], where: str) -> tuple[Splits, list[str]]:
     train = splits[TRAIN]
-    stays = [text not in judged for text in _read(train)]
+    stays = [text not in judged for text in read_alike(train["text"].tolist())]
     left = len(train) - sum(stays)
     note = [f"train: {plural(left, 'row')} left out, read alike in {where}"] if left else []
     return {**splits, TRAIN: train[stays].reset_index(drop=True)}, note

@@ -7,20 +7,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from core.data import limits
 from core.data.findings import Finding, shown
 from core.data.table_head import unique
 from core.exceptions import DataError
 from core.numbers import count
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
 _BATCH = 4_096
 _DEEPEST = 3
@@ -36,11 +35,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 
 def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
-    """Return the rows of a Parquet file; the index that pandas may have kept in it is left out.
-
-    Raises:
-        DataError: it is damaged, or asks for more than is allowed (`limits`).
-    """
+    """Return the rows of a Parquet file without the index of pandas; refuse a damaged or too large one."""
     with _damaged(file):
         table = _table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
@@ -49,10 +44,7 @@ def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
 
 
 def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]) -> tuple[pd.DataFrame, list[Finding]]:
-    """Put class names in place of numbers, in the columns of which a file says what the numbers mean.
-
-    A number that has no name, such as -1, stays.
-    """
+    """Put class names in place of numbers where a file says what they mean; one without a name stays."""
     found: list[Finding] = []
     for column, names in classes.items():
         if column not in frame.columns:
@@ -68,9 +60,6 @@ def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
 
 def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
     """Return column → class names, of columns that the library `datasets` wrote as a feature `ClassLabel`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
         return {column: names for column, feature in features.items() if (names := _class_names(feature))}
@@ -86,7 +75,6 @@ def viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _class_names(feature: Any) -> tuple[str, ...]:
-    """Return the class names of a `ClassLabel`, or of a list of them; empty: it is none."""
     for _ in range(_DEEPEST):
         if isinstance(feature, list) and feature:
             feature = feature[0]
@@ -103,10 +91,7 @@ def _named(cell: Any, names: dict[Any, str]) -> Any:
 
 
 def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """The columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time; errors as there."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    """Return the columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time."""
     with _damaged(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
         kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
@@ -125,9 +110,6 @@ def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa
 
 @contextlib.contextmanager
 def _damaged(file: str) -> Iterator[None]:
-    """What the library says of a file that it cannot read, as one sentence."""
-    import pyarrow as pa
-
     try:
         yield
     except MemoryError:  # Arrow's own is also one of its errors
@@ -138,9 +120,6 @@ def _damaged(file: str) -> Iterator[None]:
 
 
 def _table(data: bytes, file: str) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     batches = list(_batches(pa.BufferReader(data), file))
     if not batches:
         schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
@@ -152,10 +131,6 @@ def _table(data: bytes, file: str) -> pa.Table:
 
 
 def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
-    """The rows of what pyarrow can open, measured."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     words = _check_claims(pq.ParquetFile(data).metadata, file)
     # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
     source = pq.ParquetFile(data, read_dictionary=words)
@@ -170,9 +145,6 @@ def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
 
 
 def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -184,11 +156,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
-    """Refuse what is too large already by its own words.
-
-    Returns:
-        The flat columns of words.
-    """
+    """Refuse what is too large already by its own words, and return the flat columns of words."""
     limits.check_shape(metadata.num_rows, metadata.num_columns, file=file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))
@@ -203,10 +171,6 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
 
 
 def _written_out(column: Any) -> int:
-    """Bytes of a column with each cell standing for itself."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
@@ -214,6 +178,4 @@ def _written_out(column: Any) -> int:
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
-
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -39,11 +39,7 @@ class Split:
         return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, some thousand at a time.
-
-        Raises:
-            DataError: the file is not in the layout; the sentence says which row, which field and what was to be there.
-        """
+        """Yield the rows, some thousand at a time; a file that is not in the layout is refused with row and field."""
         rows = _lines(self) if self.layout.form == "lines" else _table(self)
         while block := list(islice(rows, AT_ONCE)):
             limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
@@ -56,7 +52,7 @@ class Split:
             raise DataError(f"has no row with a text; {expected(self.layout)}", file=self.files[0].name)
 
     def notes(self) -> list[str]:
-        """What is to be known of it: rows left out, and whether these are as many as are published."""
+        """Return how many rows were left out, and whether these are as many as are published."""
         said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
         whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
         if whole and whole != rows:
@@ -65,11 +61,7 @@ class Split:
 
 
 def published_splits(folder: Path, layout: Published) -> list[Split]:
-    """The splits of a folder in this layout.
-
-    Raises:
-        DataError: a file of it is not there.
-    """
+    """Return the splits of a folder in this layout; refuse one without all its files."""
     if lacking := layout.lacking(folder):
         raise DataError(
             f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {expected(layout)}", file=str(folder)
@@ -78,7 +70,7 @@ def published_splits(folder: Path, layout: Published) -> list[Split]:
 
 
 def expected(layout: Published) -> str:
-    """What a folder is to hold, and the other way to lay it out."""
+    """Return what a folder is to hold, and the other way to lay it out."""
     return (
         f"as published ({layout.where}) it holds {layout.described()}. Files laid out otherwise, such as train.csv "
         f"with a row of names, are read where {OWN_LAYOUT} stands beside them"
@@ -162,11 +154,6 @@ def _plain(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _text(path: Path, encoding: str, newline: str) -> Iterator[str]:
-    """The lines of a file with their ends.
-
-    Raises:
-        DataError: it is not in this encoding.
-    """
     without_mark = "utf-8-sig" if encoding == "utf-8" else encoding
     with io.TextIOWrapper(limits.open_file(path), without_mark, newline=newline) as lines:
         try:
@@ -177,7 +164,6 @@ def _text(path: Path, encoding: str, newline: str) -> Iterator[str]:
 
 
 def _first_wrong(path: Path, encoding: str) -> int:
-    """The number of the first line, of any kind of end, that is not in an encoding."""
     with limits.open_file(path) as lines:
         for number, line in enumerate(lines, 1):
             try:

@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -61,7 +61,6 @@ def _asked() -> bool:
 
 
 def _apart(request: dict[str, Any]) -> int:
-    """How the reading ended: 0, or less for the signal that ended it."""
     if not hasattr(os, "fork"):
         _serve(request)
         return 0
@@ -80,7 +79,7 @@ def _bounded(request: dict[str, Any]) -> NoReturn:
     memory = allowed.memory * limits.MEGABYTE
     seconds = allowed.seconds
     for what, most in (
-        (resource.RLIMIT_AS, _address_space() + memory),
+        (resource.RLIMIT_AS, psutil.Process().memory_info().vms + memory),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, memory),
         (resource.RLIMIT_CORE, 0),
@@ -94,12 +93,7 @@ def _bounded(request: dict[str, Any]) -> NoReturn:
     os._exit(0)
 
 
-def _address_space() -> int:
-    return int(psutil.Process().memory_info().vms)
-
-
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
-    """No network and no other program, should a file talk a library into it."""
     if event.startswith(_FORBIDDEN):
         raise PermissionError(f"{event} is not allowed while a file is read")
 
@@ -148,19 +142,14 @@ def _published(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     splits, notes = {}, list[str]()
     for number, split in enumerate(published_splits(path, layout)):
         splits[split.name] = f"{number}.arrow"
-        with pa.OSFile(str(folder / splits[split.name]), "wb") as sink, pa.ipc.new_file(sink, split.schema) as writer:
-            for batch in split.batches():
-                writer.write_batch(batch)
+        _write_batches(folder / splits[split.name], split.schema, split.batches())
         notes += split.notes()
     return {"classes": layout.classes, "notes": notes, "splits": splits}
 
 
 def _rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    found, name, rows = stream_rows(path, **reading), "0.arrow", 0
-    with pa.OSFile(str(folder / name), "wb") as sink, pa.ipc.new_file(sink, found.schema) as writer:
-        for batch in found.batches:
-            writer.write_batch(batch)
-            rows += batch.num_rows
+    found, name = stream_rows(path, **reading), "0.arrow"
+    rows = _write_batches(folder / name, found.schema, found.batches)
     return {"splits": {WHOLE: name}, "text": found.text, "rows": rows, "notes": found.notes}
 
 
@@ -169,40 +158,38 @@ def _cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"splits": _write({WHOLE: frame.apply(as_words)}, folder)}
 
 
-def _yaml(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    return {"tree": read_yaml(path)}
-
-
-def _check(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    read_parquet(path)
-    return {}
-
-
 _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": _report,
     "labeled": _labeled,
     "published": _published,
     "rows": _rows,
     "cells": _cells,
-    "check": _check,
-    "yaml": _yaml,
+    "check": lambda path, *_: {"rows": len(read_parquet(path))},
+    "yaml": lambda path, *_: {"tree": read_yaml(path)},
 }
 
 
 def _write(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, str]:
-    """Each split as an Arrow file of its own; split → name of the file."""
     names = {}
     for number, (split, rows) in enumerate(splits.items()):
         names[split] = f"{number}.arrow"
         columns = {str(name): _column(rows.iloc[:, place]) for place, name in enumerate(rows.columns)}
         table = pa.table(columns)
-        with pa.OSFile(str(folder / names[split]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+        _write_batches(folder / names[split], table.schema, table.to_batches())
     return names
 
 
+def _write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write an Arrow file, and return how many rows it has."""
+    rows = 0
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
+
+
 def _column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
-    """Several labels as lists; cells of mixed kinds as the words that a person would write."""
     if is_several(values):
         return pa.array(values.tolist(), pa.list_(pa.large_string()))
     if values.dtype == object:

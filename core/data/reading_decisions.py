@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
-from core.data.decisions import ReadingDecision, name_files, offer_for_all
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
-from core.data.findings import Finding, plural, shown
+from core.data.findings import Finding, ReadingDecision, name_files, offer_for_all, plural, shown
 from core.data.table_head import TableHead
 from core.numbers import count
 
@@ -67,10 +66,7 @@ def _can_be(decoded: Decoded, encoding: str) -> bool:
 
 
 def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
-    """Return how the files of a folder were decoded: decisions, and what is said of the files.
-
-    Files of nothing but ASCII fit every encoding, so that only the others count where there are some.
-    """
+    """Return how the files of a folder were decoded; files of ASCII count only where there are no others."""
     strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
     groups: dict[str, dict[str, Decoded]] = {}
     for name, each in strange.items():
@@ -139,14 +135,7 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 def describe_columns(
     frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, label: str
 ) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return which columns were taken, with others that would do.
-
-    Args:
-        frame: The raw table.
-        columns: Its columns.
-        layout: The columns that were taken.
-        label: The labels as a person named them; empty: they were found.
-    """
+    """Return which columns were taken, with others that would do; `label`: as a person named the labels."""
     if layout.form == "tags":
         return [], []
     taken = layout.taken
@@ -192,7 +181,6 @@ def _cell(values: pd.Series) -> str:
 
 
 def _values(values: pd.Series) -> str:
-    """Show the most frequent values of a column, with how often each is there."""
     counts = values.map(str).value_counts()
     return shown(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
 

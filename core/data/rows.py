@@ -21,13 +21,10 @@ from core.text.pair import joined, parted, unsigned
 MOST_CLASSES = 200
 """Distinct label words beyond which a column is not taken for classes."""
 LONG_TEXT = 10_000
-"""Characters from which a text is called over-long."""
 LEAST_PER_CLASS = 3
 """Two classes need at least this many rows: one for each split."""
 FEW_PER_CLASS = 10
-"""A class with fewer rows is warned about."""
 SMALL = 100
-"""A table with fewer rows is warned about."""
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPED_SHARE = 0.01
@@ -44,16 +41,10 @@ def clean_rows(
     """Return the rows with a usable text and label, with a fresh index, and what was found.
 
     They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
-    several, a tuple of them) and the others of the table.
-
-    Args:
-        frame: The raw table.
-        layout: Its columns of texts and labels.
-        file: Name for messages.
-        withheld: A label that means none.
+    several, a tuple of them) and the others of the table. A label equal to `withheld` means none.
 
     Raises:
-        DataError: if a 0/1 column holds something else, or a pair has no second text.
+        DataError: a 0/1 column holds something else, or a pair has no second text.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
@@ -82,12 +73,9 @@ def clean_rows(
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return what is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included.
+    """Return repeats, conflicts, long texts and classes of cleaned rows as findings, refusals included.
 
-    Args:
-        rows: As `clean_rows` gives them.
-        to_train: Whether there must be enough rows of two classes.
-        column: Name of the label column, which may say that many numbers are classes.
+    `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
     """
     found, repeated = list[Finding](), rows[rows["text"].duplicated(keep=False)]
     if again := len(repeated) - repeated["text"].nunique():
@@ -119,22 +107,14 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
 
 
 def refuse_findings(findings: Sequence[Finding], file: str) -> None:
-    """Raise the first refusal among the findings.
-
-    Raises:
-        DataError: with its message.
-    """
+    """Raise the first refusal among the findings as a DataError."""
     for finding in findings:
         if finding.level == "refused":
             raise DataError(finding.message, file=file)
 
 
 def refuse_quoted(labels: pd.Series, file: str) -> None:
-    """Refuse labels that keep a quote of a delimited file, since its quoting was not understood.
-
-    Raises:
-        DataError: a label begins or ends with a quote that has no partner inside, or stands in quotes.
-    """
+    """Refuse labels in quotes, or with a quote at one end: the quoting of the file was not understood."""
     for word in sorted(distinct_labels(labels)):
         ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
         if ends and (word.count('"') % 2 or (len(word) > 1 and _QUOTES.get(word[0]) == word[-1]) or '\\"' in word):
@@ -146,7 +126,6 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
 
 
 def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
-    """Return which rows stay, and how many go for which reason; a row counts for its first reason only."""
     lost = (
         ("missing-text", texts.isna(), "without a text"),
         ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
@@ -163,7 +142,6 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
 
 
 def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
-    """Join both texts of each usable row."""
     lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
     if lost.any():
         message = "the second text is missing; write one, or leave the row out of the file"
@@ -183,7 +161,6 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
 
 
 def _find_lost(texts: pd.Series) -> list[Finding]:
-    """Return how many texts hold the sign that stands for characters that could not be read."""
     lost = int(texts.str.contains("\ufffd", regex=False).sum())
     message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
     return [Finding("lost-characters", "warning", lost, message)] if lost else []
@@ -199,7 +176,6 @@ def _resolve_escapes(text: str) -> str:
 
 
 def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
-    """Return that each row has two texts, and how to read the first alone."""
     if not layout.pair:
         return []
     columns = f"'{shown(layout.text)}' and '{shown(layout.pair)}'"

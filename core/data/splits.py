@@ -14,17 +14,10 @@ LEAST = 3
 
 
 def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
-    """An order of all rows of which every prefix has the class shares of the whole, but for rounding.
+    """Order all rows so that every prefix has the class shares of the whole, but for rounding.
 
-    The i-th of the n_c shuffled rows of class c stands at (i + 1/2) / n_c, the first one at 0: so every class comes
-    before any comes twice, and a shorter prefix is contained in every longer one.
-
-    Args:
-        labels: Class numbers, shape (n,).
-        seed: Seed of the shuffle within classes.
-
-    Returns:
-        Row numbers, shape (n,).
+    The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0: every
+    class comes before any comes twice, and a shorter prefix is contained in every longer one.
     """
     rng = np.random.default_rng(seed)
     place = np.empty(len(labels), dtype=np.float64)
@@ -37,10 +30,7 @@ def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
 
 
 def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
-    """Exactly `size` rows, stratified, and the rest; both in their original order.
-
-    Every class has a row in the first part if `size` is at least the number of classes.
-    """
+    """Return exactly `size` rows, stratified, and the rest; both in their original order."""
     order = stratified_order(labels, seed)
     return np.sort(order[:size]), np.sort(order[size:])
 
@@ -48,7 +38,7 @@ def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, I
 def three_parts(
     labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Train, validation and test rows.
+    """Return train, validation and test rows.
 
     Train is the first share rounded down, validation its part of the rest rounded down, test what remains: 68,221 rows
     at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
@@ -61,16 +51,8 @@ def three_parts(
 def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
     """Exchange rows so that every class of at least three rows has one in each part.
 
-    A class of fewer rows has one in the first part. A part keeps its size unless it has fewer rows than there are
-    classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
-
-    Args:
-        labels: Class numbers of all rows, shape (n,).
-        parts: Disjoint row numbers that together are all rows; the first is what is trained on.
-        seed: Seed of the choice of rows.
-
-    Returns:
-        The parts, rows in their original order.
+    A class of fewer rows has one in the first part, which is trained on. A part keeps its size unless it has fewer rows
+    than there are classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
     """
     numbers = np.unique(labels, return_inverse=True)[1]
     random, part_of = np.random.default_rng(seed), np.empty(len(labels), np.int64)
@@ -97,16 +79,10 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
 
 
 def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
-    """One of `count` disjoint parts that together are all rows, and the rest; both in their original order.
+    """Return the rows of part `number` (from 0) of `count` disjoint parts that together are all rows, and the rest.
 
     The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
-    each class in them, differ by at most one.
-
-    Args:
-        labels: Class numbers, shape (n,).
-        count: How many parts.
-        number: Which, counted from 0.
-        seed: Seed of the shuffle; the same for parts that belong together.
+    each class in them, differ by at most one. Parts that belong together have one seed.
     """
     shuffled = np.random.default_rng(seed).permutation(len(labels))
     dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -119,16 +95,10 @@ def _floor(size: float) -> int:
 
 
 def strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """The one label by which a row of several counts in a cut: the rarest that it has, of equals the first.
+    """Return the one label by which a row of several counts in a cut: the rarest that it has, of equals the first.
 
-    So each row belongs to one stratum and every cut of this module works as it is: rare labels, for which chance
-    would matter most, are shared out exactly, and frequent ones nearly so.
-
-    Args:
-        targets: (n, C), nonzero where the row has the label.
-
-    Returns:
-        (n,) label numbers; C for a row without labels.
+    So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
+    (n, C) are nonzero where the row has the label; C stands for a row without labels.
     """
     has = targets != 0
     classes = has.shape[1]

@@ -25,9 +25,8 @@ from core.data.cells import as_word, as_words, cell_of
 from core.data.columns import ALONE, choose_text, describe
 from core.data.decode import Decoded, decode, decode_line, without_surrogates
 from core.data.delimited import parse, rows_like, split_lines
-from core.data.files import FOREIGN, TableSettings, read_table
+from core.data.files import FOREIGN, TableSettings, read_label_lines, read_table
 from core.data.json_table import DECODER, has_text, is_wrapper
-from core.data.label_lines import read_label_lines
 from core.data.parquet import parquet_batches
 from core.data.reading_decisions import describe_table
 from core.data.table_head import unique
@@ -35,7 +34,6 @@ from core.data.write import NESTED
 from core.exceptions import DataError
 
 AT_ONCE = 4_096
-"""Rows of a batch."""
 SAMPLE = 2 * limits.MEGABYTE
 """Bytes from which delimiter, header and the column of texts are told."""
 SAMPLE_ROWS = 2_000
@@ -54,24 +52,16 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Rows:
-    """What comes, a batch at a time."""
+    """What comes, a batch at a time; no text is missing, and notes say what was guessed about the file."""
 
     text: str
-    """The column of texts; none of them is missing."""
     schema: pa.Schema
     batches: Batches
     notes: tuple[str, ...] = ()
-    """What was guessed about the file."""
 
 
-def stream_rows(
-    path: Path,
-    *,
-    text: str = "",
-    lines: bool = False,
-    **settings: Unpack[TableSettings],
-) -> Rows:
-    """All rows of a file with all columns, in order.
+def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
+    """Return all rows of a file with all columns, in order.
 
     Args:
         path: The file.
@@ -80,8 +70,7 @@ def stream_rows(
         settings: How the file is made a table.
 
     Raises:
-        DataError: it cannot be read, has no such column, or asks for more than is allowed; a row that has no text or
-            another number of fields than the others says so when it is reached.
+        DataError: it cannot be read; a row without a text, or of another width, says so when it is reached.
     """
     stream = limits.open_file(path)
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
@@ -96,10 +85,13 @@ def stream_rows(
     objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
     if objects and decoded and (rows := _json(decoded, text, path.name)):
         return rows
-    if decoded is None or objects or (not delimiter and (decoded.start() in "[{(<_" or decoded.has_labels())):
+    sample = decoded.sample() if decoded and not objects else ""
+    plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
+    if decoded is None or objects or not plain:
         table = read_table(path, **settings)
         return _whole(table.frame, text, path.name)
-    rows = _delimited(decoded, text, (delimiter, settings.get("header", ""), settings.get("quoting", "")), path.name)
+    asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
+    rows = _delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
 
 
@@ -122,16 +114,12 @@ class _Decoded:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
         raw.seek(0)
         if "+" in self.encoding:
-            yield from self._lines_of_two(raw)
+            for line in io.BufferedReader(raw):
+                yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
             return
         text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
         yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
-
-    def _lines_of_two(self, raw: io.FileIO) -> Iterator[str]:
-        """Decode the lines of a file of two encodings."""
-        for line in io.BufferedReader(raw):
-            yield from split_lines(decode_line(line, self.encoding).replace("\0", ""))
 
     def sample(self) -> str:
         """Whole lines from the beginning."""
@@ -142,14 +130,6 @@ class _Decoded:
             if size > SAMPLE:
                 break
         return "".join(parts)
-
-    def start(self) -> str:
-        """The first character that is no blank."""
-        return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
-
-    def has_labels(self) -> bool:
-        """Return whether each line holds its label: `text@label`."""
-        return read_label_lines(self.sample(), self.file) is not None
 
     def starts_with_an_object(self) -> bool:
         """Whether the first line is a JSON object by itself, and a row."""
@@ -166,16 +146,11 @@ class _Decoded:
 
 
 def _packed(head: bytes) -> bool:
-    """No text: a workbook, or something foreign that `read_table` has a sentence for."""
     return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
 
 
 def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
-    """Find the encoding in the beginning of a file or, where that is plain UTF-8, around the first bytes that are not.
-
-    Returns:
-        The encoding, and a note where it is a guess.
-    """
+    """Find the encoding at the beginning of a file or, where that is UTF-8, around the first other bytes."""
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _utf8(whole):
@@ -215,23 +190,20 @@ def _lines(decoded: _Decoded) -> Rows:
     return Rows("text", schema, _batches(texts, schema, "text", decoded.file))
 
 
-def _delimited(decoded: _Decoded, text: str, asked: tuple[str, str, str], file: str) -> Rows:
-    like = parse(decoded.sample(), *asked, file=file)
+def _delimited(decoded: _Decoded, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
+    like = parse(sample, *asked, file=decoded.file)
     if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
-        raise DataError(ALONE, file=file)
+        raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
-    column = choose_text(describe(frame.replace("", None)), text, file=file)
+    column = choose_text(describe(frame.replace("", None)), text, file=decoded.file)
     schema = pa.schema({name: pa.string() for name in like.columns})
-    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=file))
+    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=decoded.file))
     notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
-    return Rows(column, schema, _batches(rows, schema, column, file), notes)
+    return Rows(column, schema, _batches(rows, schema, column, decoded.file), notes)
 
 
 def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
-    """Read twice: which keys there are, and of which kinds, is known at the end only.
-
-    None where columns stand one level deeper, so that the file has to be read whole.
-    """
+    """Read lines twice, as keys and kinds are known at the end only; None: the file has to be read whole."""
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
@@ -276,7 +248,6 @@ def _objects(decoded: _Decoded, file: str) -> Iterator[dict[str, Any]]:
 
 
 def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    """A table that was read at once."""
     column = choose_text(describe(frame), text, file=file)
     schema = pa.schema({str(name): pa.string() for name in frame.columns})
     words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
@@ -285,7 +256,6 @@ def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
 
 
 def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
-    """Rows of cells as columns of these types; what is no text there becomes one."""
     place, taken, rows = schema.get_field_index(text), 0, iter(rows)
     while block := list(islice(rows, AT_ONCE)):
         columns = list(zip(*block, strict=True))
@@ -299,7 +269,6 @@ def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: 
 
 
 def _cells(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Return a column of this type; of words also what is no word yet."""
     try:
         return pa.array(column, kind)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
@@ -315,7 +284,6 @@ def _word(cell: Any) -> str | None:
 
 
 def _worded(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:
-    """Batches of a typed file, the column of texts as words."""
     first = next(batches, None)
     frame = pd.DataFrame() if first is None else first.slice(0, SAMPLE_ROWS).to_pandas()
     if frame.empty:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from core.data.decisions import ReadingDecision
+from core.data.findings import ReadingDecision
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,21 +21,16 @@ Task = Literal["single", "multi", "tokens"]
 
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled texts in splits.
+    """Labelled texts in splits: train, validation, test, and perhaps further ones to evaluate on.
 
-    Each split is a frame with a fresh 0..n-1 index and the columns `text` (str, never missing, never blank) and
-    `label` (int64, position in `classes`; of a multi-label task a rising tuple of positions; of tokens one position for
-    each word, the words being what stands between the blanks of the text), plus whatever columns the source carries
-    (phenomenon, domain, id …).
-    Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge` and
-    `everyday`).
+    Each split is a frame with a fresh index and the columns `text` (str, never blank), `label` (int64, position in
+    `classes`; of a multi-label task a rising tuple of positions; of tokens one position for each word), and whatever
+    columns the source carries (phenomenon, domain, id …).
     """
 
     name: str
-    """The registered name, or the file or folder name."""
     splits: dict[str, pd.DataFrame]
     classes: tuple[str, ...]
-    """Class names in label order."""
     fingerprint: str
     """SHA-256 of all texts, labels and splits: the name of this content in caches and records."""
     language: str = ""
@@ -45,7 +40,6 @@ class Dataset:
     """Where the texts come from, for a person."""
     task: Task = "single"
     ordered: bool = False
-    """Whether `classes` stand in an order, the worst first."""
     notes: tuple[str, ...] = field(default_factory=tuple)
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
     decisions: tuple[ReadingDecision, ...] = ()
@@ -55,23 +49,23 @@ class Dataset:
 
     @property
     def scale(self) -> bool:
-        """Whether the classes are a scale that a prediction can miss by more or by less: an order of three or more."""
+        """Return whether the classes are a scale that a prediction can miss by more or by less."""
         return self.ordered and len(self.classes) > 2
 
     def targets(self, split: str) -> np.ndarray:
-        """What a model is to say of each text of a split; see `targets`."""
+        """Return what a model is to predict for each text of a split; see `targets`."""
         return targets(self.splits[split], len(self.classes), self.task)
 
 
 def targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
-    """(n,) int64 class numbers; of a multi-label task (n, C) float32, 1 for each label of the row and 0 elsewhere."""
+    """Return class numbers (n,) int64; of several labels (n, C) float32, 1 for each label of the row."""
     import numpy as np
 
     return rows["label"].to_numpy(np.int64) if task == "single" else indicators(rows["label"].tolist(), classes)
 
 
 def indicators(labels: Sequence[Sequence[int]], classes: int) -> np.ndarray:
-    """(n, C) float32: 1 for each class number of the row and 0 elsewhere."""
+    """Return (n, C) float32: 1 for each class number of the row and 0 elsewhere."""
     import numpy as np
 
     found = np.zeros((len(labels), classes), np.float32)

@@ -8,23 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.data.cells import is_missing
-from core.data.columns import LABEL_NAMES, PAIR_NAMES, TEXT_NAMES
+from core.data.columns import KNOWN_NAMES
 
 HEADER_ROWS = 2_001
 """Rows that tell whether the first one names the columns."""
 _MOST_TITLES = 20
 """Rows above the header at most."""
-_HEADER_WORDS = (
-    frozenset("date user query author index id tweet_id review_id document_id sentence_id split summary title".split())
-    | frozenset(TEXT_NAMES)
-    | frozenset(LABEL_NAMES)
-    | {name for pair in PAIR_NAMES for name in pair}
+_HEADER_WORDS = KNOWN_NAMES.union(
+    "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _IMPORT = '{"ImportId"'
 """Begins the cells of the row that survey exports have below the header."""
 ROW_NAMES = "row"
-"""Name of a column of row names, which has none in the file."""
 
 
 _MOST_BLANKS = 2
@@ -36,15 +32,12 @@ class TableHead:
     """The rows above the first row of data."""
 
     columns: tuple[str, ...]
-    """Distinct names of the columns, or 0-based numbers as text."""
     named: bool
     """Whether a row names the columns."""
     titles: int = 0
-    """Rows above the header that were left out."""
     further: int = 0
     """Rows below the header that belong to it and were left out."""
     cells: tuple[str, ...] = ()
-    """The header as it stands in the file."""
 
     @property
     def begin(self) -> int:
@@ -82,8 +75,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
     """Return whether the first row names the columns: as `asked` (`yes`, `no`), else by inspection.
 
-    By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
-    column of few values none of which is that word. A name may be empty above numbers and above nothing.
+    It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
     """
     if asked and rows:
         return asked == "yes"
@@ -133,7 +125,6 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
-    """Bring a header to the width of the table; None where it is no header of this table."""
     cells = list(row)
     if len(cells) > width:
         return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
@@ -157,7 +148,6 @@ def _cut(row: Sequence[str], width: int) -> list[str]:
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
-    """Return whether a row can be a title above the header: a comment, or at most one filled cell."""
     filled = sum(bool(cell.strip()) for cell in row)
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
 
@@ -178,7 +168,6 @@ def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> i
 
 
 def _names_like(row: Sequence[str], numeric: list[int]) -> bool:
-    """Return whether a row has short words in all columns, also where the others have numbers."""
     cells = [cell.strip() for cell in row]
     wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
     return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)

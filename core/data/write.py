@@ -24,15 +24,10 @@ SEPARATOR = ";"
 """Between several labels in a cell of a CSV file; the same is found when such a file is read."""
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NESTED = {b"nested": b"json"}
-"""Metadata of a column whose words are JSON: lists and objects."""
 
 
 def check_target(path: Path) -> None:
-    """Refuse a file that cannot be written, before any work is done.
-
-    Raises:
-        InputError: its name ends otherwise, or its folder is not there.
-    """
+    """Refuse a file whose name ends otherwise or whose folder is not there, before any work is done."""
     if path.suffix.lower() not in WAYS:
         raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -42,15 +37,7 @@ def check_target(path: Path) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """A function that writes a batch; the file is there when the context ends without an error, and not before.
-
-    Args:
-        path: Checked by `check_target`.
-        schema: Of every batch.
-
-    Raises:
-        StorageError: the disk is full or read-only; an old file is untouched.
-    """
+    """Yield a function that writes a batch of this schema; the file is there when the context ends without an error."""
     temporary = beside(path)
     with storage_errors(path):
         try:
@@ -77,7 +64,6 @@ def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
 
 
 def _cell(value: Any) -> str:
-    """Words as `core.cells.no_formula` gives them: such a file is opened in a spreadsheet. A number is no formula."""
     if value is None or isinstance(value, str):
         return value if value and _NUMBER.fullmatch(value) else no_formula(value or "")
     if isinstance(value, list) and all(isinstance(each, str) for each in value):

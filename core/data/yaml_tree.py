@@ -1,7 +1,4 @@
-"""YAML as plain data: groups, lists, and values by the core schema of YAML 1.2. Imports nothing heavy.
-
-The tree is built from the parser's events, so that no tag of a file makes an object, and no alias a million lines.
-"""
+"""YAML as plain data, by the core schema of YAML 1.2, from the parser's events: no tag of a file makes an object."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from core.paths import TooLarge, regular_bytes
 from core.stored import DEEPEST, Flaw, refuse_monsters
 
 LARGEST = 2 * 1024**2
-"""Bytes of a file of YAML."""
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT = "tag:yaml.org,2002:str"
 _WORDS: dict[str, bool | None] = {
@@ -26,15 +22,10 @@ _WORDS: dict[str, bool | None] = {
 }
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]?[0-9]{1,3})?")
-"""Numbers of more digits are left as texts."""
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a file of YAML as plain data.
-
-    Raises:
-        DataError: it is too large, or no YAML; the message names the line.
-    """
+    """Read a file of YAML as plain data; refuse one that is too large or no YAML."""
     try:
         return parse_yaml(regular_bytes(path, LARGEST), path.name)
     except TooLarge as error:
@@ -42,11 +33,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(content: bytes, file: str) -> Any:
-    """Turn YAML into plain data; `file` is its name for messages.
-
-    Raises:
-        DataError: it is no YAML, or holds a tag, an alias, a key that is no text or stands twice, or too many levels.
-    """
+    """Turn YAML into plain data; refuse a tag, an alias, a key that is no text or stands twice, or too many levels."""
     try:
         found = _tree(content.decode("utf-8-sig"), file)
         refuse_monsters(found)
@@ -77,11 +64,7 @@ class _Tree:
         """Groups and lists that have not ended, each with the name that waits for its value."""
 
     def take(self, event: yaml.Event) -> None:
-        """Add what an event says.
-
-        Raises:
-            DataError: it is nothing that plain data hold.
-        """
+        """Add what an event says."""
         if isinstance(event, yaml.AliasEvent):
             self._refuse(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
         if isinstance(event, yaml.DocumentStartEvent) and self.root:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict
 from msgspec import Meta
 
 from core.config import RunConfig
-from core.data.decisions import ReadingDecision
+from core.data.findings import ReadingDecision
 from core.data.table import Task
 from core.exceptions import InputError
 from core.metrics import INTERVAL_VERSION

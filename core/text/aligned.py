@@ -10,16 +10,14 @@ NOWHERE = -1
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a tagged text: what stands between its blanks."""
+    """Return the words of a tagged text: what is between its blanks."""
     return text.split(" ")
 
 
 def first_pieces(tokenizer: Tokenizer, text: str) -> list[int]:
-    """For each word of a text the place of its first token among those that are read, or `NOWHERE`.
+    """Return for each word of a text the place of its first token among those that are read, or `NOWHERE`.
 
-    Words are looked for in the text as it was normalised, one behind the other, so that any tokenizer will do that says
-    where its tokens stand: words, byte pairs, a backbone's pieces. What two words were made one by normalising begins
-    at the first.
+    Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
     """
     encoded = tokenizer.encode(text)
     found, begins, token = list[int](), 0, 0

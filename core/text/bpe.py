@@ -18,7 +18,6 @@ from core.text.pair import SIGN
 from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
-"""The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
 
 
 class BpeTokenizer(Tokenizer):
@@ -29,7 +28,6 @@ class BpeTokenizer(Tokenizer):
     def __init__(
         self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]], config: TextConfig, max_length: int
     ) -> None:
-        """Pieces from id 2 on, in byte symbols, and the merges that make them, first to last."""
         self.config, self.max_length = config, max_length
         self._vocabulary, self._merges = list(vocabulary), list(merges)
         numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
@@ -39,11 +37,7 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
-        """Merges learned from the texts.
-
-        Raises:
-            ConfigError: if the vocabulary has no room for the 256 bytes.
-        """
+        """Learn merges from the texts; refuse a vocabulary that has no room for the 256 bytes."""
         if config.max_vocab < len(ALPHABET) + FIRST:
             raise ConfigError(
                 f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
@@ -77,10 +71,7 @@ class BpeTokenizer(Tokenizer):
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """With the most frequent words that are cut into pieces.
-
-        The merges that join such a word come after all others, so that only what stayed in these pieces is joined.
-        """
+        """Add the most frequent words that are cut into pieces; their merges come after all others."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
         cut = Counter({word: number for word, number in counts.items() if len(self._cut(word)) > 1})
@@ -97,17 +88,13 @@ class BpeTokenizer(Tokenizer):
         return Grown(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
     def with_mark(self) -> BpeTokenizer:
-        """The same with the mark of pairs as its first piece, which no bytes are joined to.
-
-        Where there is no room the last merge goes, with the piece that it makes.
-        """
+        """Return the same with the mark of pairs as its first piece; in a full vocabulary the last merge goes."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]
         return BpeTokenizer([SIGN, *pieces], merges, self.config, self.max_length)
 
     def _cut(self, word: str) -> list[str]:
-        """The pieces of a word in byte symbols."""
         return [piece.value for piece in self._model.model.tokenize(word)]
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -134,10 +121,7 @@ class BpeTokenizer(Tokenizer):
 
 
 def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
-    """Text → words with their leading blank → byte symbols → pieces, and back.
-
-    The blank put before the text makes its first word the same piece as in the middle. No token is special.
-    """
+    """Text → words with their leading blank, also the first → byte symbols → pieces, and back; nothing is special."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
     pipeline.decoder = hf.decoders.ByteLevel()
@@ -145,7 +129,6 @@ def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
 
 
 def _join(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """Neighbours joined by merges, the earliest one first, as byte-pair encoding does."""
     while True:
         pairs = list(pairwise(pieces))
         known = [pair for pair in pairs if pair in ranks]
@@ -162,5 +145,4 @@ def _pair(merge: Any) -> tuple[str, str]:
 
 
 def _without_blank(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the blank that byte-level BPE keeps before a word, unless the blank is all there is."""
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

@@ -7,13 +7,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from core.text.words import character_class
+
 Span = tuple[int, int]
 
 _JOINERS = "\u200c\u200d"
 _ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
 """Skin tones, tags of flags, and vowels that are letters to Unicode and no signs of their own."""
 _BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
-"""Signs that belong to what follows them."""
 _LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")
 """Scripts in which a virama makes one sign of two consonants."""
 _PICTURE = (
@@ -43,15 +44,8 @@ def _is_linked(sign: str) -> bool:
 
 
 def _class(belongs: Callable[[str], bool]) -> str:
-    """The signs that belong, as inside of a character class."""
-    found: list[list[int]] = []
-    for code in (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0)):
-        if belongs(chr(code)):
-            if found and found[-1][1] == code - 1:
-                found[-1][1] = code
-            else:
-                found.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+    codes = (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0))
+    return character_class(code for code in codes if belongs(chr(code)))
 
 
 def clusters(text: str) -> list[str]:
@@ -60,7 +54,7 @@ def clusters(text: str) -> list[str]:
 
 
 def whole(text: str, place: int) -> int:
-    """The last place up to here at which no cluster is cut."""
+    """Return the last place up to here at which no cluster is cut."""
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
@@ -72,7 +66,7 @@ def whole(text: str, place: int) -> int:
 
 
 def clipped(text: str, most: int, sign: str = "…") -> str:
-    """A text of at most so many code points, what lacks of a longer one shown by a sign; no cluster is cut."""
+    """Cut a text to at most so many code points, what lacks shown by a sign; no cluster is cut."""
     if len(text) <= most:
         return text
     cut = whole(text[: most + 64], max(0, most - len(sign)))

@@ -14,7 +14,6 @@ LOOKALIKES = 1
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
-"""Settings by which a text becomes tokens: a training that starts from another run keeps them."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,7 @@ class TextConfig:
         "pretrained: that of the backbone, which reads nothing else.",
     )
     max_vocab: int = setting(
-        30_000,
-        help="Most entries, special tokens included; the most frequent are kept.",
-        within=(8, 10_000_000),
+        30_000, help="Most entries, special tokens included; the most frequent are kept.", within=(8, 10_000_000)
     )
     min_freq: int = setting(
         2, help="A token seen less often in the training split is unknown.", within=(1, 1_000_000_000)

@@ -12,13 +12,12 @@ Direction = Literal["ltr", "rtl"]
 _FROM_THE_RIGHT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 """Whatever may be read from right to left: Hebrew, Arabic, Syriac, Thaana, N'Ko, Adlam and older scripts."""
 WORD = 40
-"""Characters of a word that are told in a sentence."""
 _FIRST, _LAST = "\u2068", "\u2069"
 """First strong isolate, and its end."""
 
 
 def direction(text: str) -> Direction:
-    """That of most letters: a name, a link or a tag at the beginning of a tweet does not turn it round."""
+    """Return the direction of most letters: a name, a link or a tag at the beginning does not turn a text round."""
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]

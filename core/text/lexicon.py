@@ -1,7 +1,6 @@
 """What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing.
 
-Total sentiment of Jang, Kim and Shin: the counts c of all entries that a token belongs to, smoothed,
-lambda_k = (c_k + 1) / (sum of c + 3). Of several lexicons each has three numbers of its own, one after another.
+Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ class Lexicon:
     """Words and phrases as they stand in a normalised text, lower-cased, each with its counts in K lexicons."""
 
     def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
-        """Entries as `fitted` makes them, each with 3K counts; where there is none, K are meant."""
         self.entries = entries
         self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))
         """3K."""
@@ -46,14 +44,10 @@ class Lexicon:
 
     @classmethod
     def fitted(cls, config: TextConfig) -> Lexicon:
-        """The lexicons of the settings, their entries normalised like the texts.
+        """Read the lexicons of the settings, their entries normalised like the texts.
 
         An emoticon counts only where the normaliser leaves it as it is (of `:D`, tweet-clean leaves a `d`).
         Entries of one lexicon that become the same are added up; one that lacks an entry counts nothing of it.
-
-        Raises:
-            DataError: the file cannot be used; says which row and column.
-            NotAvailable: a package is missing.
         """
         entries: dict[str, Counts] = {}
         width = 3 * len(config.lexicons)
@@ -75,10 +69,7 @@ class Lexicon:
         return Lexicon(found, self.width // 3)
 
     def of_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
-        """Counts by number of the word, for the words of a normalised text that stand in the lexicon.
-
-        A phrase or emoticon counts where it stands in the text, for each of its words.
-        """
+        """Return counts by number of the word; a phrase or emoticon of the text counts for each of its words."""
         words = [text[start:end].lower() for start, end in spans]
         found: dict[int, Counts] = {}
         for place, word in enumerate(words):
@@ -92,12 +83,7 @@ class Lexicon:
         return found
 
     def of_tokens(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """(size, 3K) counts by token id: those of every entry that has the token among its own, once per entry.
-
-        Args:
-            tokenised: the token ids of each entry, in their order.
-            size: number of ids.
-        """
+        """Return (size, 3K) counts by token id: those of every entry that has the token, once per entry."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
@@ -109,11 +95,7 @@ class Lexicon:
 
     @classmethod
     def restored(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
-        """The lexicon of a saved state, of so many.
-
-        Raises:
-            ValueError: it is damaged.
-        """
+        """Restore so many lexicons from a saved state; a ValueError says that it is damaged."""
         found = cls(dict(state), lexicons)
         for entry, counts in state.items():
             if len(counts) != found.width or found.width % 3 or not found.width:

@@ -9,12 +9,9 @@ a JSON list of objects with these keys:
     word, polarity         -1 to 1      opinion lexicon, and any other
     word, polarity, aspect_polarity, intensity          annotations, as those of CARBD-ko
 
-As they are published without a header, AFINN (a word and a whole number between tabs, one of them beyond 1) and VADER's
-file (a word, mean, deviation and ratings) are known by their form. Lines in front that begin with `;` are comments.
-
-The word (or phrase) stands in a column `word`, `term` or `phrase`; further columns are left alone. Annotations have one
-row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity itself), intensity from 0
-up (empty: 0). A word that stands in several rows gets what all of them say, added up.
+AFINN and VADER's file are known by their form without a header; lines in front that begin with `;` are comments.
+Annotations have one row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity),
+intensity from 0 up (empty: 0). A word that stands in several rows gets what all of them say, added up.
 """
 
 from __future__ import annotations
@@ -40,7 +37,6 @@ KNU_SCALE = 2.0
 LARGEST = 64 * 1024**2
 """Bytes of a lexicon: a million words."""
 _LOOKED_AT = 200
-"""Lines by which a form is known."""
 _WHOLE = re.compile(r"[+-]?\d{1,3}")
 _RATINGS = re.compile(r"\[[-\d, ]*\]")
 _NEEDS = "a lexicon has a column of words and one of their polarity"
@@ -60,12 +56,7 @@ class Entry(NamedTuple):
 
 
 def read_lexicon(name: str) -> list[Entry]:
-    """The rows of `vader` or of a file.
-
-    Raises:
-        DataError: names file, row and column of what cannot be used.
-        NotAvailable: the package with VADER's lexicon is missing.
-    """
+    """Read the rows of `vader` or of a file; refuse what cannot be used, with file, row and column."""
     if name == VADER:
         return list(_vader())
     try:
@@ -87,12 +78,12 @@ def read_lexicon(name: str) -> list[Entry]:
 
 
 def counts_of(valence: float) -> Counts:
-    """(1 + |s|) times the one-hot vector of the sign of s, a valence between -1 and 1."""
+    """Return (1 + |s|) times the one-hot vector of the sign of s, a valence between -1 and 1."""
     return added(_one_hot(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
 
 
 def annotated(polarity: float, aspect: float, intensity: float) -> Counts:
-    """One-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin, total sentiment)."""
+    """Return one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin, total sentiment)."""
     first, second = _one_hot(polarity), added(_one_hot(aspect), intensity)
     return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
@@ -132,7 +123,6 @@ def _published(lines: list[str]) -> str:
 
 
 def _rows(text: str, file: str) -> Iterator[Entry]:
-    """Return the entries of a file of any of the forms."""
     if text.lstrip().startswith(("[", "{")):
         return _objects(text, file)
     lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
@@ -141,26 +131,28 @@ def _rows(text: str, file: str) -> Iterator[Entry]:
 
 
 def _objects(text: str, file: str) -> Iterator[Entry]:
-    """Read a JSON list of objects, as KNU SentiLex is published."""
     try:
-        rows = json.loads(text)
+        rows = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no valid JSON: {str(error)[:100]}", file=file) from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         what = "a list" if isinstance(rows, list) else "an object"
         raise DataError(f"is JSON of {what} of {len(rows)}; a lexicon is a list of objects, one for a word", file=file)
     for number, row in enumerate(rows, start=1):
-        cells = {str(key).strip().lower(): str(cell) for key, cell in row.items()}
+        cells = {key: str(cell) for key, cell in row.items()}
         word, value = _columns(cells, json.dumps(row, ensure_ascii=False), file)
         yield _entry(cells, word, value, _Place(file, number))
 
 
-def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
-    """Return the columns of words and of valences.
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys in lower case; of a key that is there twice one value would be lost."""
+    found = {key.strip().lower(): cell for key, cell in pairs}
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
 
-    Raises:
-        DataError: there is none.
-    """
+
+def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
     word = next((name for name in WORD_COLUMNS if name in names), None)
     value = next((name for name in SCALES if name in names), None)
     if word is None or value is None:
@@ -197,7 +189,6 @@ class _Place(NamedTuple):
     """A comma where it may stand for the decimal point."""
 
     def where(self, field: str) -> dict[str, Any]:
-        """Return the place of a cell for messages."""
         return {"file": self.file, "row": self.row, "field": field}
 
     def number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
@@ -218,7 +209,6 @@ class _Place(NamedTuple):
 
 
 def _number(cell: str, comma: str) -> str:
-    """Write a number with the signs that Python knows."""
     plain = cell.strip().replace("\N{MINUS SIGN}", "-")
     return plain.replace(comma, ".") if comma else plain
 

@@ -1,7 +1,6 @@
 """Replace characters that look alike by one of them, before any other step of a tokenizer.
 
-A run keeps the version of the table that it was trained with (`text.lookalikes`); 0 is no table, as before there was
-one. A change of what the table does is a new version, and the old one stays.
+A run keeps the version of the table that it was trained with; 0 is no table. A change is a new version, the old stays.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from core.text.words import EMOJI, marks
 ENTITY = r"&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 BREAK = re.compile(r"</?\s*br\b[^<>]{0,80}>", re.IGNORECASE)
 _APOSTROPHES = "\u2018\u2019\u201b\u02bc\u00b4`"
-"""Quotation marks, the letter apostrophe, the acute accent and the backtick."""
 _WIDTHS = ("<wide>", "<narrow>")
 _LIGATURES = ((0x132, 0x133), (0x1C4, 0x1CC), (0x1F1, 0x1F3), (0xFB00, 0xFB4F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC))
 """Latin digraphs, Latin, Armenian and Hebrew ligatures, Arabic presentation forms."""
@@ -51,7 +49,6 @@ def _decode(entity: re.Match[str]) -> str:
 
 @functools.cache
 def _steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
-    """Return what is looked for and what stands in its place, in order."""
     forms = _forms()
     letter, before = r"[^\W\d_]", rf"(?:(?<=[^\W\d_])|(?<=[{marks()}]))"
     joined = rf"{EMOJI}[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]*\u200d(?={EMOJI})"
@@ -78,15 +75,7 @@ def resolve(text: str, version: int = LOOKALIKES) -> str:
 
 
 def resolve_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
-    """Return `resolve` of a text, and where these places of it are then.
-
-    A place inside of what is replaced as one, as `<br>`, is behind what stands there instead.
-
-    Args:
-        text: as typed.
-        places: from 0 to its length, in any order.
-        version: of the table.
-    """
+    """Return `resolve` of a text, and where these places of it are then; inside of a replaced part, behind it."""
     if resolve(text, version) == text:
         return text, [*places]
     found = [*places]

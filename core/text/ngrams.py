@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from core.text.config import TextConfig
-from core.text.ids import FIRST, SPECIALS
+from core.text.ids import FIRST
 from core.text.normalise import prepare
 from core.text.pair import SIGN, are_pairs, parted
-from core.text.tokenizer import State, Tokenizer, ranked
+from core.text.tokenizer import ranked
+from core.text.word_level import ListedTokenizer
 from core.text.words import split_words, word_pattern
 
 SHORTEST = 2
@@ -23,24 +23,13 @@ INSIDE = " "
 """Stands before a character n-gram and before no other: `oo` is a word, and ` oo` a part of words."""
 
 
-class NGramTokenizer(Tokenizer):
+class NGramTokenizer(ListedTokenizer):
     """1-2-grams over word tokens: single words first, then pairs; unknown ones are left out, nothing is cut.
 
-    With `char_ngrams` the character n-grams of each word follow, a blank at either edge of it counting as a letter
-    (scikit-learn's `char_wb`). Repetitions are kept, so that a model can count them. A pair is written with one blank
-    between its words.
+    With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
     """
 
     kind = "ngram"
-    max_length = 0
-
-    def __init__(self, vocabulary: Sequence[str], config: TextConfig) -> None:
-        """The vocabulary lists the n-grams from id 2 on."""
-        self.config = config
-        self._grams = list(vocabulary)
-        self._ids = {gram: index for index, gram in enumerate(vocabulary, start=FIRST)}
-        if len(self._ids) != len(self._grams):
-            raise ValueError("an n-gram is listed twice")
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
@@ -60,23 +49,9 @@ class NGramTokenizer(Tokenizer):
         return fitted
 
     @property
-    def size(self) -> int:
-        """Number of ids, the two special ones included."""
-        return FIRST + len(self._grams)
-
-    @property
     def characters(self) -> np.ndarray:
         """(size,) bool: the ids of character n-grams."""
-        return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._grams])
-
-    @property
-    def known_words(self) -> Container[str]:
-        """Its vocabulary; pairs and parts of words have a blank in them, which no word has."""
-        return self._ids
-
-    def name(self, token: int) -> str:
-        """The n-gram of an id."""
-        return SPECIALS[token] if token < FIRST else self._grams[token - FIRST]
+        return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._entries])
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         words = [match.span() for match in word_pattern().finditer(text)]
@@ -104,14 +79,6 @@ class NGramTokenizer(Tokenizer):
                 found += inside(word)
             yield found
 
-    def _state(self) -> dict[str, Any]:
-        return {"vocabulary": self._grams}
-
-    @classmethod
-    def restore(cls, state: State, config: TextConfig, max_length: int) -> NGramTokenizer:
-        """The tokenizer of a saved state."""
-        return cls(state.vocabulary, config)
-
 
 def _grams(text: str, longest: int) -> list[str]:
     words = split_words(text)
@@ -124,7 +91,6 @@ def _words_and_pairs(words: list[str]) -> list[str]:
 
 @functools.lru_cache(1 << 16)
 def _inside(word: str, longest: int) -> tuple[str, ...]:
-    """The character n-grams of a word."""
     padded = f" {word} "
     return tuple(INSIDE + padded[start:end] for start, end in _places(len(padded), longest))
 

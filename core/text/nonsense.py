@@ -13,10 +13,7 @@ DIFFERENT = 5
 
 
 def nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
-    """Made-up texts of 1 to 16 words: the same for the same arguments.
-
-    Half of them are of the letters a to z, half of all letters of the given texts, whatever their script.
-    """
+    """Make up texts of 1 to 16 words, half of the letters a to z, half of all letters of the given texts."""
     known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
     alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
     random = np.random.default_rng([seed, count])

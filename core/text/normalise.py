@@ -7,6 +7,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
@@ -39,8 +40,9 @@ _RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
 _RELEASED_USER = re.compile(r"@\S+")
 _TAG = re.compile(r"#(\w+)")
 _INNER = rf"{marks()}\u200c\u200d"
-# Vowel signs and joiners belong to the letter before them.
+# Emoji and apostrophes go ("don't" becomes "dont"); vowel signs and joiners belong to the letter before them.
 _NO_WORD = re.compile(rf"[^\w\s{_INNER}]|(?<![\w{_INNER}])[{_INNER}]+")
+# As the released code does it: of scripts whose vowels are signs above and below, these go too.
 _NO_RELEASED_WORD = re.compile(r"[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 # Addresses and names are no words: the first branch takes them out of the way of the second.
@@ -64,18 +66,6 @@ def _fold_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
-def _unescape(text: str) -> str:
-    return html.unescape(text) if "&" in text else text
-
-
-def _mark_links(text: str) -> str:
-    return _URL.sub(f" {URL_MARK} ", text)
-
-
-def _mark_users(text: str) -> str:
-    return _USER.sub(f" {USER_MARK} ", text)
-
-
 def _split_hashtags(text: str) -> str:
     """`#BuyTheDip` becomes `# Buy The Dip`: the mark stays visible and the words are known words."""
     return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
@@ -85,45 +75,8 @@ def _straighten_quotes(text: str) -> str:
     return text.translate(_QUOTES)
 
 
-def _drop_links(text: str) -> str:
-    return _PAPER_URL.sub("", text)
-
-
-def _drop_users(text: str) -> str:
-    return _PAPER_USER.sub("", text)
-
-
-def _drop_released_links(text: str) -> str:
-    return _RELEASED_URL.sub("", text)
-
-
-def _drop_released_users(text: str) -> str:
-    return _RELEASED_USER.sub("", text)
-
-
-def _unwrap_hashtags(text: str) -> str:
-    return _TAG.sub(r"\1", text)
-
-
-def _keep_words(text: str) -> str:
-    """Only letters with their signs, digits, underscores and blanks; emoji and apostrophes go ("don't" → "dont")."""
-    return _NO_WORD.sub("", text)
-
-
-def _keep_released_words(text: str) -> str:
-    """As the released code does it: of scripts whose vowels are signs above and below, these go too."""
-    return _NO_RELEASED_WORD.sub("", text)
-
-
-def _drop_digits(text: str) -> str:
-    return _DIGITS.sub("", text)
-
-
 def _mark_elongation(text: str) -> str:
-    """A letter three times or more stands twice, at the end of a word once, and a mark follows the word.
-
-    "soooo coooool" becomes "so xxlong cool xxlong".
-    """
+    """Shorten letters that stand three times or more, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
 
     def shorten(found: re.Match[str]) -> str:
         short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
@@ -148,20 +101,19 @@ _LOWER = ("lower case", str.lower)
 _ELONGATION = ("drawn-out words marked", _mark_elongation)
 _CAPITALS = ("words in capitals marked", _mark_capitals)
 _LOOKALIKES: tuple[Step, ...] = (str, resolve)
-"""By version."""
 
 
-def _cleaned(drop_links: Step, drop_users: Step, keep_words: Step) -> tuple[tuple[str, Step], ...]:
+def _cleaned(links: re.Pattern[str], users: re.Pattern[str], no_words: re.Pattern[str]) -> tuple[tuple[str, Step], ...]:
     """The cleaning of the tweet encoder family, in its order; only the first two steps are ours."""
     return (
         _FOLD,
         _COMPOSE,
         _LOWER,
-        ("links removed", drop_links),
-        ("user names removed", drop_users),
-        ("hash signs removed", _unwrap_hashtags),
-        ("only letters, digits and underscores", keep_words),
-        ("digits removed", _drop_digits),
+        ("links removed", partial(links.sub, "")),
+        ("user names removed", partial(users.sub, "")),
+        ("hash signs removed", partial(_TAG.sub, r"\1")),
+        ("only letters, digits and underscores", partial(no_words.sub, "")),
+        ("digits removed", partial(_DIGITS.sub, "")),
         _FOLD,
     )
 
@@ -171,18 +123,18 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
     "lower": (_FOLD, _LOWER, _COMPOSE),
     "tweet": (
         # Entities first: what they hide (an emoji, a blank) is text like any other.
-        ("HTML entities", _unescape),
+        ("HTML entities", html.unescape),
         _FOLD,
-        ("links marked", _mark_links),
-        ("user names marked", _mark_users),
+        ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
+        ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
         ("hashtags split", _split_hashtags),
         ("quotes straightened", _straighten_quotes),
         _LOWER,
         _COMPOSE,
         _FOLD,
     ),
-    "tweet-clean": _cleaned(_drop_links, _drop_users, _keep_words),
-    "tweet-clean-as-released": _cleaned(_drop_released_links, _drop_released_users, _keep_released_words),
+    "tweet-clean": _cleaned(_PAPER_URL, _PAPER_USER, _NO_WORD),
+    "tweet-clean-as-released": _cleaned(_RELEASED_URL, _RELEASED_USER, _NO_RELEASED_WORD),
 }
 
 
@@ -191,18 +143,13 @@ def normalise(
 ) -> str:
     """Return the text that the tokenizer reads; both texts of a pair, with the mark between them.
 
-    A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
-
     Args:
-        text: as typed.
-        kind: one of `NORMALISERS`.
-        elongation: whether to mark drawn-out words.
-        capitals: whether to mark words in capitals.
-        cased: leave lower case out: the same words as their writer spelt them, for a tagger.
-        lookalikes: version of `core.text.lookalikes`; 0: none.
-
-    Raises:
-        ConfigError: for an unknown kind.
+        text: As typed.
+        kind: One of `NORMALISERS`.
+        elongation: Whether to mark drawn-out words.
+        capitals: Whether to mark words in capitals.
+        cased: Leave lower case out: the same words as their writer spelt them, for a tagger.
+        lookalikes: Version of `core.text.lookalikes`; 0: none.
     """
     return _changed(text, [change for _, change in _steps_of(kind, elongation, capitals, cased, lookalikes)])
 
@@ -219,10 +166,7 @@ def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
 
 
 def read_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
-    """Return how much of `prepare` of a text is read up to each of these places of the text as typed.
-
-    What is read up to the end of a word does not depend on what follows it.
-    """
+    """Return how much of `prepare` of a text is read up to each of these places of the text as typed."""
     plain, found = resolve_places(text, places, config.lookalikes)
     plain = plain if parted(text) else unsigned(plain)  # a sign that only now stands by itself parts nothing
     rest = [change for _, change in _configured(config) if change is not _LOOKALIKES[config.lookalikes]]
@@ -242,7 +186,6 @@ def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
 
 
 def _configured(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
-    """Return the steps that the settings name."""
     return _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals, cased, config.lookalikes)
 
 

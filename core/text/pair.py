@@ -1,7 +1,4 @@
-"""Two texts as one: a pair is a string with a mark between its parts, so that whatever takes a text takes a pair.
-
-Nobody can write the mark into a part: `joined` is the only way to a pair, and it replaces the sign of the mark there.
-"""
+"""Two texts as one string with a mark between them; `joined` is the only way to one, and no part holds the mark."""
 
 from __future__ import annotations
 
@@ -12,11 +9,9 @@ SIGN = "‖"
 """Stands between the texts of a pair, as a token of its own that is no word."""
 MARK = f" {SIGN} "
 PLAIN = "|"
-"""In place of the sign within a text."""
 
 
 _STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
-"""The sign by itself: a mark, also where one of the texts has lost all its words."""
 
 
 def joined(first: str, second: str) -> str:

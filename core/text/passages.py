@@ -10,11 +10,7 @@ from core.exceptions import InputError
 
 
 def words_of_passage(asked: int) -> int:
-    """How many words a passage has at most; 0: texts are read as a whole.
-
-    Raises:
-        InputError: it is no such number.
-    """
+    """Return how many words a passage has at most; 0: texts are read as a whole; refuse anything else."""
     try:
         words = operator.index(asked)
     except TypeError:
@@ -25,10 +21,7 @@ def words_of_passage(asked: int) -> int:
 
 
 def passages(text: str, words: int) -> list[str]:
-    """A text in passages of so many words at most, as equal in length as can be; one of so few words is left as it is.
-
-    Words are what stands between white space: where a language writes none, a text is one word and stays whole.
-    """
+    """Cut a text into passages of so many words at most, as equal in length as can be; no word is cut."""
     found = text.split()
     if len(found) <= words:
         return [text]

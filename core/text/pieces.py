@@ -1,7 +1,6 @@
 """The pieces of a word that a model may read beside it: character n-grams, hashed into buckets.
 
-Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors with subword information": a word is written
-`<word>`, so that its ends differ from its inside, and n-grams share the rows of one table by their hash.
+Bojanowski, Grave, Joulin and Mikolov (2017), "Enriching word vectors with subword information".
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from zlib import crc32
 
 SHORTEST, LONGEST = 3, 5
-"""Characters of a piece."""
 CHARACTERS = 32
 """Of a longer word only so many are cut into pieces: no word has more than 93."""
 

@@ -1,15 +1,13 @@
 """Which parts of the tokenizers library the pipeline of a backbone may have, and what becomes of its panics.
 
-A pipeline comes with a file of somebody else. Some parts make a text of thirty letters one of gigabytes (Replace and
-Prepend in series, a crafted table of Precompiled), which ends the whole process; others need a regular expression of
-the file. So only the parts of the families that are read here are known, each of them once, and none that adds much.
+A pipeline comes with a file of somebody else, and some parts make a text of thirty letters one of gigabytes, which ends
+the whole process. So only the parts of the families that are read here are known, each once, and none that adds much.
 """
 
 from __future__ import annotations
 
 import base64
 import contextlib
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,7 +28,6 @@ KNOWN = {
 }
 """By part of a pipeline the kinds that it may have."""
 INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
-"""Where a Sequence of each part has its members."""
 BLANKS = " {2,}"
 """The one regular expression that is read: several blanks become one, as SentencePiece has it."""
 LONGEST_REPLACED = 100
@@ -40,14 +37,7 @@ LONGEST_WORD = 1_000
 
 
 def check_pipeline(text: str) -> None:
-    """Refuse a pipeline with parts that are not known.
-
-    Args:
-        text: That of a `tokenizer.json`.
-
-    Raises:
-        ValueError: names the part.
-    """
+    """Refuse the text of a `tokenizer.json` with a part that is not known, as a ValueError."""
     tree = stored.tree(text)
     if not isinstance(tree, dict):
         raise ValueError("it is no group of fields")
@@ -66,7 +56,6 @@ def check_pipeline(text: str) -> None:
 
 
 def _members(part: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield a part, or the members of a Sequence."""
     if part is None:
         return
     if not isinstance(part, dict):
@@ -74,14 +63,11 @@ def _members(part: Any) -> Iterator[Mapping[str, Any]]:
     if part.get("type") != "Sequence":
         yield part
         return
-    for each in itertools.chain.from_iterable(_list(part.get(name, [])) for name in INSIDE):
-        yield from _members(each)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise ValueError("a Sequence of it is no list")
-    return value
+    for inside in (part.get(name, []) for name in INSIDE):
+        if not isinstance(inside, list):
+            raise ValueError("a Sequence of it is no list")
+        for each in inside:
+            yield from _members(each)
 
 
 def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
@@ -110,11 +96,7 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
 
 @contextlib.contextmanager
 def hold_panics() -> Iterator[None]:
-    """Turn a panic of the library, which no `except Exception` holds, into an error of the run.
-
-    Raises:
-        RunDamaged: the library broke down.
-    """
+    """Turn a panic of the library, which no `except Exception` holds, into RunDamaged."""
     try:
         yield
     except BaseException as error:

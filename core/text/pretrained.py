@@ -37,7 +37,6 @@ class PretrainedTokenizer(Tokenizer):
     kind = "pretrained"
 
     def __init__(self, pipeline: str, config: TextConfig, max_length: int) -> None:
-        """Raises ValueError where the pipeline cannot be read or lacks a special token."""
         self.config, self.max_length, self._pipeline = config, max_length, pipeline
         try:
             check_pipeline(pipeline)
@@ -56,12 +55,7 @@ class PretrainedTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: Published) -> PretrainedTokenizer:
-        """Only the length of texts is found anew.
-
-        Raises:
-            ConfigError: texts are to be longer than the backbone has places for.
-            DataError: the tokenizer cannot be used.
-        """
+        """Find the length of texts; refuse more tokens than the backbone has places for."""
         if config.max_length > published.longest:
             raise ConfigError(
                 f"text.max_length={config.max_length}: '{published.name}' has places for {published.longest} tokens; "

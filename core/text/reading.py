@@ -11,15 +11,13 @@ from core.text.normalise import prepare_all
 from core.text.words import split_words
 
 MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer")
-"""The settings that decide it."""
 
 
 def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """One key for each text; texts with the same key are equal as read: no model with these settings can separate them.
+    """Return one key for each text; texts with the same key are equal to every model with these settings.
 
-    Of the word tokenizer the normalised text's words and marks (blanks between them are not read), of byte pairs the
-    normalised text itself. The vocabulary has no part in it: texts that differ in an unknown word stay different, and
-    so do texts that differ only behind the place where a long one is cut.
+    Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
+    that differ in an unknown word, or only behind the place where a long one is cut, stay different.
     """
     prepared = prepare_all(texts, config)
     return [" ".join(split_words(text)) for text in prepared] if config.tokenizer == "word" else prepared

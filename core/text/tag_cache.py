@@ -17,14 +17,10 @@ log = logging.getLogger(__name__)
 FILE = "tags.sqlite"
 BUSY_S = 20
 AT_ONCE = 500
-"""Texts that are tagged between two writes, so that a stopped run has lost little."""
 
 
 def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
-    """One byte per word of each text: `tagger.tag`, remembered under the words and the tagger's version.
-
-    Several processes may do so at once. Where nothing can be kept, everything is tagged anew and a log line says so.
-    """
+    """Return one byte per word of each text: `tagger.tag`, kept under the words and the tagger's version."""
     keys = [_key(tagger, words) for words in texts]
     try:
         with _opened(cache_folder() / FILE) as kept:

@@ -84,7 +84,6 @@ class Tagger:
     """Parts of speech of one language. Its model is read when the first word is tagged."""
 
     def __init__(self, language: str) -> None:
-        """`language` is a key of `MODELS`."""
         if language not in MODELS:
             raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
         self.language = language

@@ -42,9 +42,7 @@ class TokenTable:
     polarity: np.ndarray | None = None
     """(all tokens, 3K) float32, where the tokenizer has a lexicon."""
     forms: np.ndarray | None = None
-    """(all tokens,) int32: which of `spelt` each token is, where the model reads character n-grams."""
     spelt: TokenTable | None = None
-    """The buckets of the n-grams of each different token."""
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
@@ -82,10 +80,7 @@ class TokenTable:
         return np.diff(self.offsets)
 
     def padded(self, rows: np.ndarray, width: int = 0) -> Padded:
-        """The texts at `rows`, padded on the right to the longest of them, or to `width` where that is more.
-
-        The result is at least one column wide, so that empty texts are still a batch.
-        """
+        """Pad the texts at `rows` on the right to the longest of them, or to `width` where that is more."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
         columns = np.arange(max(1, width, lengths.max(initial=0)))
@@ -132,7 +127,6 @@ def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
 
 
 def _spelt(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
-    """With the n-grams of each token: those of a word are looked up once."""
     numbers: dict[str, int] = {}
     forms = [numbers.setdefault(word, len(numbers)) for words in tokenizer.split_batch(texts) for word in words]
     spelt = TokenTable.of([buckets(word, tokenizer.buckets) for word in numbers])

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
@@ -17,21 +17,21 @@ import numpy as np
 from core.atomic import write_text
 from core.exceptions import ConfigError
 from core.stored import Count
-from core.text import annotate
 from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
-from core.text.lexicon import Lexicon
+from core.text.lexicon import Lexicon, smoothed
 from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all, read_lengths
 from core.text.pair import MARK, SIGN, kept, parted, unsigned
 from core.text.pieces import buckets
 from core.text.tag_cache import tag_texts
-from core.text.tags import Tagger
+from core.text.tags import UNTAGGED, Tagger
 from core.text.typed import Span, typed_words
-from core.text.words import is_bare_mark, split_words
+from core.text.words import is_bare_mark, split_words, word_pattern
 
 VERSION = 1
 T = TypeVar("T")
+Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
 
 
 class Encoding(NamedTuple):
@@ -43,7 +43,6 @@ class Encoding(NamedTuple):
     offsets: list[tuple[int, int]]
     """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
     truncated: int
-    """How many tokens were cut off at the end; of a pair at the ends of both texts."""
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
@@ -53,25 +52,32 @@ class Encoding(NamedTuple):
     grams: list[list[int]] | None = None
     """The bucket of each character n-gram of each token; None where the model reads none."""
     lexicons: int = 0
-    """K."""
 
 
 class Grown(NamedTuple):
-    """A tokenizer with new tokens behind those of another."""
+    """A tokenizer with new tokens behind those of another, and of each new one the ids of its pieces; none: unknown."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
-    """Of each new token the ids of the pieces that it was before; empty: it was unknown."""
 
 
 class Annotated(NamedTuple):
-    """Many texts as a model with tags or polarities reads them."""
+    """Many texts as a model with tags (all tokens,) uint8 or polarities (all tokens, 3K) float32 reads them."""
 
     ids: list[list[int]]
     tags: np.ndarray | None
-    """(all tokens,) uint8."""
     polarity: np.ndarray | None
-    """(all tokens, 3K) float32."""
+
+
+class Segmentation(NamedTuple):
+    """A normalised text cut into words and, independently, into tokens."""
+
+    text: str
+    spans: list[Span]
+    owners: list[int]
+    """Per token the number of the word it begins in, -1 outside of words."""
+    cased: list[str]
+    """The words as their writer spelt them, up to the last one with a token."""
 
 
 class KnownTagger(msgspec.Struct):
@@ -89,9 +95,7 @@ class State(msgspec.Struct):
     max_length: Count
     vocabulary: list[str]
     merges: list[str | tuple[str, str]] = []
-    """Of BPE; older versions of the library write a merge as one text."""
     pipeline: str = ""
-    """Of a backbone's tokenizer, as its library writes it."""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
     buckets: Count = 0
@@ -109,12 +113,12 @@ class Tokenizer(ABC):
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
+    """(V, 3K): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
     buckets: int = 0
     """For the character n-grams of words, where the model reads them beside the words (`core.text.pieces`); 0: none."""
     pairs: bool = False
     """Whether a mark between two texts (`core.text.pair`) is read as one; else it is a sign as any other."""
     notes: tuple[str, ...] = ()
-    """What a person should know of how this tokenizer came to be."""
 
     @property
     @abstractmethod
@@ -143,15 +147,11 @@ class Tokenizer(ABC):
         """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """The same tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
+        """Return the tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
 
         Args:
-            texts: not normalised.
-            count: of new words at most: those that are cut into pieces or unknown so far and occur `text.min_freq`
-                times or more, the most frequent first.
-
-        Raises:
-            ConfigError: a kind of tokenizer that cannot grow.
+            texts: Not normalised.
+            count: Of new words at most; they are cut or unknown so far and occur `text.min_freq` times or more.
         """
         raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
 
@@ -165,9 +165,9 @@ class Tokenizer(ABC):
         found = Encoding(ids, tokens, offsets, len(every) - len(ids), text, grams=grams)
         if self.tagger is None and self.lexicon is None:
             return found
-        reading = annotate.read(self, raw, text, found.offsets)
-        tags = annotate.tags_of(self, [reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
-        polarity = annotate.polarity_of(self, [reading], [found.ids])
+        reading = self._segment(raw, text, found.offsets)
+        tags = self._tags_of([reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
+        polarity = self._polarity_of([reading], [found.ids])
         if polarity is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
@@ -210,13 +210,54 @@ class Tokenizer(ABC):
             text = prepare(raw, self.config)
             every, offsets = self._read(text)
             ids.append(self.cut(every, every))
-            readings.append(annotate.read(self, raw, text, self.cut(every, offsets)))
-        tags = annotate.tags_of(self, readings, tag_texts)
+            readings.append(self._segment(raw, text, self.cut(every, offsets)))
+        tags = self._tags_of(readings, tag_texts)
         return Annotated(
             ids,
             None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
-            annotate.polarity_of(self, readings, ids),
+            self._polarity_of(readings, ids),
         )
+
+    def _segment(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
+        """Cut a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
+        if self.tagger is None and self.counts is not None:  # tokens alone decide
+            return Segmentation(text, [], [-1] * len(offsets), [])
+        spans = [match.span() for match in word_pattern().finditer(text)]
+        owners = _owners(spans, offsets)
+        cased: list[str] = []
+        if self.tagger is not None:
+            cased = split_words(prepare(raw, self.config, cased=True))
+            # Lower case rarely changes where words end; where it does, the words as the model reads them are tagged.
+            if len(cased) != len(spans):
+                cased = [text[start:end] for start, end in spans]
+            del cased[max(owners, default=-1) + 1 :]
+        return Segmentation(text, spans, owners, cased)
+
+    def _tags_of(self, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
+        """Return per text the tag of each token's word; None without a tagger."""
+        if self.tagger is None:
+            return None
+        found = tag(self.tagger, [reading.cased for reading in segmented])
+        return [
+            [UNTAGGED if owner < 0 else int(tags[owner]) for owner in reading.owners]
+            for reading, tags in zip(segmented, found, strict=True)
+        ]
+
+    def _polarity_of(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
+        """Return (all tokens, 3K) float32 of K lexicons; None without one. An unknown token is neutral."""
+        if self.lexicon is None:
+            return None
+        if self.counts is not None:
+            return smoothed(self.counts[np.array([token for row in ids for token in row], np.int64)])
+        counts = np.zeros((sum(map(len, ids)), self.lexicon.width))
+        start = 0
+        for reading, row in zip(segmented, ids, strict=True):
+            if found := self.lexicon.of_words(reading.text, reading.spans):
+                for place, owner in enumerate(reading.owners):
+                    if owner in found and row[place] != UNKNOWN:
+                        counts[start + place] = found[owner]
+            start += len(row)
+        return smoothed(counts)
 
     @property
     def between(self) -> list[int]:
@@ -240,11 +281,7 @@ class Tokenizer(ABC):
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
 
     def unread(self, text: str) -> list[Span]:
-        """Return the spans of a text, as typed, that are cut off: none, its end, or of a pair the end of each text.
-
-        The text without them is read as the same tokens. Where the last token cannot be had by itself, such as the mark
-        of a word in capitals, the word that it belongs to is among what is cut off.
-        """
+        """Return the spans of a text, as typed, that are cut off; the text without them is read as the same tokens."""
         if not self.max_length:
             return []
         parts = (parted(text) if self.pairs else None) or (text,)
@@ -304,7 +341,6 @@ class Tokenizer(ABC):
         return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
 
     def _without_mark(self, ids: list[int]) -> list[int]:
-        """What a text says cannot be taken for the mark, however it spells it."""
         marks = self.between
         return [UNKNOWN if each in marks else each for each in ids]
 
@@ -314,7 +350,6 @@ class Tokenizer(ABC):
         self.counts = self._counts_by_token(lexicon) if self.config.lexicon_match == "contains" else None
 
     def _counts_by_token(self, lexicon: Lexicon) -> np.ndarray:
-        """(V, 3): special entries and bare marks stay at 0."""
         table = lexicon.of_tokens(self._batch(list(lexicon.entries)), self.size)
         for token in np.flatnonzero(table.any(1)):
             if token < FIRST or is_bare_mark(self.name(int(token))):
@@ -336,7 +371,6 @@ class Tokenizer(ABC):
         )
 
     def _knowledge(self) -> dict[str, Any]:
-        """What is known besides the ids; nothing for a tokenizer without tagger, lexicon and n-grams."""
         known: dict[str, Any] = {}
         if self.tagger is not None:
             known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
@@ -351,6 +385,15 @@ class Tokenizer(ABC):
     def save(self, path: Path) -> None:
         """Write `to_json` to a file, as a whole or not at all."""
         write_text(path, self.to_json())
+
+
+def _owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
+    owners, place = [], 0
+    for start, _ in offsets:
+        while place < len(spans) and spans[place][1] <= start:
+            place += 1
+        owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
+    return owners
 
 
 def automatic_length(lengths: Sequence[int]) -> int:

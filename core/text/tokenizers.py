@@ -12,14 +12,14 @@ from typing import Any
 from core import stored
 from core.exceptions import ConfigError, RunDamaged
 from core.paths import regular_bytes
-from core.text.annotate import choose_tagger
 from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
+from core.text.language import language_of, script_of
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
 from core.text.pair import are_pairs, parted
 from core.text.pretrained import PretrainedTokenizer, Published
-from core.text.tags import Tagger
+from core.text.tags import NAMES, Tagger
 from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
 from core.text.word_level import WordTokenizer
 
@@ -32,21 +32,12 @@ LARGEST = 512 * 1024**2
 """Bytes of a tokenizer's file: millions of word pairs."""
 LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
 ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
-"""Settings that every saved tokenizer has; later ones may be missing."""
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: Published | None = None) -> Tokenizer:
-    """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state.
+    """Fit the configured tokenizer on training texts: the same texts and settings give the same state.
 
-    Args:
-        texts: not normalised.
-        config: how they are read.
-        published: the tokenizer of the backbone, where there is one.
-
-    Raises:
-        ConfigError: the vocabulary is too small for its kind.
-        DataError: the lexicon cannot be used.
-        NotAvailable: a package is missing.
+    `published` is the tokenizer of the backbone, where there is one.
     """
     texts = list(texts)
     if are_pairs(texts):
@@ -71,12 +62,10 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> Grown:
-    """Another run's tokenizer for these training texts: its ids stay, its words grow, all else is as the settings say.
+    """Fit another run's tokenizer to these training texts: its ids stay, its words grow.
 
     Raises:
         ConfigError: settings of how texts are read that differ from its own; names them.
-        DataError: the lexicon cannot be used.
-        NotAvailable: a package is missing.
     """
     for name in READING:
         own, wanted = getattr(known.config, name), getattr(config, name)
@@ -98,8 +87,7 @@ def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) 
 
 
 def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tokenizer:
-    """With what is known of each token besides: parts of speech, polarities."""
-    tokenizer.tagger, tokenizer.notes = choose_tagger(texts, config)
+    tokenizer.tagger, tokenizer.notes = _choose_tagger(texts, config)
     if config.tokenizer_fit == "all":
         tokenizer.notes += (LEAK,)
     if config.lexicon:
@@ -109,12 +97,24 @@ def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tok
     return tokenizer
 
 
-def tokenizer_from_json(text: str) -> Tokenizer:
-    """The tokenizer that `Tokenizer.to_json` wrote, whatever its kind.
+def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
+    """Return the tagger that the settings mean for these training texts, and a note on that choice."""
+    if config.tagger == "none":
+        return None, ()
+    if config.tagger != "auto":
+        return Tagger(config.tagger), ()
+    if language := language_of(texts):
+        return Tagger(language), (f"parts of speech: the training texts were taken to be {NAMES[language]}",)
+    script = script_of(texts) or "no letters"
+    there = ", ".join(f"{name} ({code})" for code, name in NAMES.items())
+    return None, (
+        f"parts of speech are off: no tagger for the language of the training texts (script: {script}); there is one "
+        f"for {there}, which text.tagger can name",
+    )
 
-    Raises:
-        RunDamaged: if the text is no complete tokenizer of this version.
-    """
+
+def tokenizer_from_json(text: str) -> Tokenizer:
+    """Read the tokenizer that `Tokenizer.to_json` wrote, whatever its kind; RunDamaged where it is none."""
     try:
         tree = stored.tree(text)
         version = tree.get("version") if isinstance(tree, dict) else None
@@ -129,11 +129,7 @@ def tokenizer_from_json(text: str) -> Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Read what `Tokenizer.save` wrote.
-
-    Raises:
-        RunDamaged: names the file and the reason.
-    """
+    """Read what `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
     try:
         return tokenizer_from_json(regular_bytes(path, LARGEST).decode("utf-8"))
     except (OSError, ValueError, RunDamaged) as error:
@@ -153,7 +149,6 @@ def _read_config(tree: dict[str, Any]) -> TextConfig:
 
 
 def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
-    """Tagger, lexicon and notes of a saved state."""
     if known := state.tagger:
         tokenizer.tagger = Tagger(known.language)
         if tokenizer.tagger.version != known.version:

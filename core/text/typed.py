@@ -17,17 +17,19 @@ from core.text.words import word_pattern
 
 Span = tuple[int, int]
 INVISIBLE = ("Cc", "Cf")
-"""Unicode's categories of characters that nobody sees."""
 
 
 def typed_words(text: str) -> list[Span]:
-    """Start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
+    """Return start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
 
-    What a reader takes for one character is never in two. A link, an @name, a #tag, an entity and a `<br>` are one word
-    each: how a normaliser reads them does not change what was typed.
+    A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
     """
-    found = (match.span() for match in _pattern().finditer(text))
-    return joined(text, ((start, end) for start, end in found if any(map(_visible, text[start:end]))))
+    seen = (
+        match.span()
+        for match in _pattern().finditer(text)
+        if any(unicodedata.category(sign) not in INVISIBLE for sign in match[0])
+    )
+    return joined(text, seen)
 
 
 @functools.cache
@@ -35,10 +37,6 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?i:{LINK})|{USER}|{ENTITY}|(?i:{BREAK.pattern})|(?:(?<!\w)\#(?=[^\W_]))?(?:{word_pattern().pattern})"
     )
-
-
-def _visible(character: str) -> bool:
-    return unicodedata.category(character) not in INVISIBLE
 
 
 def without(text: str, words: Iterable[Span]) -> str:
@@ -71,16 +69,15 @@ def cased(word: str, like: str) -> str:
 
 
 def shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
-    """(words, tokens) float64: which part of each token belongs to which word, by its characters.
+    """Return (words, tokens) float64: which part of each token belongs to which word, by its characters.
 
-    A column sums to 1, or to less where a token stands behind the last of the words. A word that the normaliser removes
-    has no tokens, and one token may be of several words (`...`).
+    A column sums to 1, or to less where a token stands behind the last of the words.
 
     Args:
-        text: as typed.
-        words: spans in it, in order; what stands between two of them belongs to the later.
-        offsets: spans of the tokens in the normalised text.
-        config: of the tokenizer.
+        text: As typed.
+        words: Spans in it, in order; what is between two of them belongs to the later.
+        offsets: Spans of the tokens in the normalised text.
+        config: Of the tokenizer.
     """
     edges = np.maximum.accumulate([0, *read_lengths(text, [end for _, end in words], config)])
     starts, stops = np.array(offsets, dtype=np.int64).reshape(-1, 2).T

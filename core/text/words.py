@@ -5,33 +5,38 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 
 
-@functools.cache
-def marks() -> str:
-    """The combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
+def character_class(codes: Iterable[int]) -> str:
+    """Return the characters of rising codes as inside of a character class."""
     found: list[list[int]] = []
-    for code in range(0x300, 0x1F000):
-        if unicodedata.category(chr(code))[0] == "M" and not 0xFE00 <= code <= 0xFE0F:
-            if found and found[-1][1] == code - 1:
-                found[-1][1] = code
-            else:
-                found.append([code, code])
+    for code in codes:
+        if found and found[-1][1] == code - 1:
+            found[-1][1] = code
+        else:
+            found.append([code, code])
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
 
 
 @functools.cache
-def word_pattern() -> re.Pattern[str]:
-    """One match per token; blanks are never part of one, and every other character is in exactly one.
+def marks() -> str:
+    """Return the combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
+    codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
+    return character_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
-    In order: words (letters of any script with their combining marks, inner digits and apostrophes: don't, q3),
-    contractions cut off by another tokenizer ('s), keycaps, numbers with inner points and commas (and letters after
-    them: 1,000.5, 2nd), the marks of the tweet normaliser, emoji (flags, skin tones and joined sequences are one), and
-    any other single character with its marks. Scripts written without blanks give one token per run of letters; take
-    the byte-level tokenizer for those.
+
+@functools.cache
+def word_pattern() -> re.Pattern[str]:
+    """Return the pattern of one token; blanks are never part of one, every other character is in exactly one.
+
+    In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
+    off by another tokenizer ('s), keycaps, numbers with inner points and commas (1,000.5, 2nd), the marks of the tweet
+    normaliser, emoji (flags, skin tones and joined sequences are one), and any other single character with its marks.
+    Scripts written without blanks give one token per run of letters; take the byte-level tokenizer for those.
     """
     inner = rf"(?:[^\W_]++|[{marks()}]++|[\u200c\u200d](?={_LETTER}))*+"
     tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks()}])*+"

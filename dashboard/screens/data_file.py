@@ -15,10 +15,9 @@ import streamlit as st
 from core.data import library
 from core.data.columns import SINGLE
 from core.data.config import ONE_LABEL, DataConfig
-from core.data.decisions import ReadingDecision
 from core.data.decode import ENCODINGS
 from core.data.delimited import QUOTINGS
-from core.data.findings import plural, shown
+from core.data.findings import ReadingDecision, plural, shown
 from core.data.labeled_files import FileReport
 from core.data.table import Task
 from core.exceptions import SentiscopeError

@@ -16,27 +16,11 @@ from core.runs.archive import export_run, import_zip
 from core.runs.store import RunStore
 
 NAMES = (
-    "../x",
-    "/etc/x",
-    "run.json",
-    "a\\b",
-    "a:b",
-    "x" * 300,
-    "",
-    ".",
-    "sound/",
-    "sound/run.json",
-    "sound/.hidden",
+    *("../x", "/etc/x", "run.json", "a\\b", "a:b", "x" * 300, "", ".", "sound/", "sound/run.json", "sound/.hidden"),
     "a\0b",
 )
 TOKENS = (
-    b"PK\x03\x04",
-    b"PK\x01\x02",
-    b"PK\x05\x06",
-    b"PK\x06\x06",
-    b"\xff" * 8,
-    b"\0" * 8,
-    b"\xff\xff\xff\x7f",
+    *(b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"\xff" * 8, b"\0" * 8, b"\xff\xff\xff\x7f"),
     b"../",
 )
 

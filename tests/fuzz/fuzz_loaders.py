@@ -39,21 +39,8 @@ NAMES = (
 )
 ODD: tuple[Any, ...] = (
     *(None, True, 0, -1, 10**30, 10**400, 1.5, float("inf"), float("nan"), "", " ", "\ud800", "x" * 5_000),
-    *(
-        "9" * 5_000,
-        [],
-        [1, "a"],
-        ["\udc00"],
-        {},
-        {"a": [{}]},
-        [[[[]]]],
-        [None],
-        "[" * 3_000,
-        '["a", "b"]',
-        "1e5",
-        "²",
-        "\u2028",
-    ),
+    *("9" * 5_000, [], [1, "a"], ["\udc00"], {}, {"a": [{}]}, [[[[]]]], [None], "[" * 3_000, '["a", "b"]', "1e5", "²"),
+    "\u2028",
 )
 TOKENS = (
     *(b"\0", b'"', b'""', b"\r", b"\n", b"\t", b",", b"[", b"[[[[[[[[", b"{", b"}", b"]", b"\\u", b"\\ud800"),
@@ -95,7 +82,9 @@ def make(random: random.Random, folder: Path) -> Callable[[], object]:
 
 def _here(path: Path, reading: dict[str, str]) -> None:
     inspect_file(path, **reading)
-    read_file(path, **reading)
+    file = read_file(path, **reading)
+    labels = file.rows["label"].explode() if file.task != "single" else file.rows["label"]
+    assert file.rows["text"].str.strip().ne("").all() and set(labels.dropna()) == set(file.classes)
 
 
 def _both(path: Path, reading: dict[str, str]) -> None:

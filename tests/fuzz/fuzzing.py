@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import resource
 import shutil
 import signal
 import tempfile
@@ -41,10 +40,6 @@ class Outcome:
     area: str
     cases: int = 0
     refused: int = 0
-    longest: float = 0.0
-    longest_case: str = ""
-    peak_mb: int = 0
-    """Of this process and of the largest that it started, since the beginning."""
     raw: Counter[str] = field(default_factory=Counter)
     """Kinds of errors that nobody caught, by where they rose."""
     kept: dict[str, Path] = field(default_factory=dict)
@@ -52,7 +47,6 @@ class Outcome:
 
     def __str__(self) -> str:
         line = f"{self.area:10} {self.cases:7,} cases · {self.refused:7,} refused · {self.raw.total():3} raw errors"
-        line += f" · longest {self.longest:.2f} s ({self.longest_case}) · peak {self.peak_mb:,} MB"
         kinds = [f"\n    {count} × {kind}\n      {self.kept.get(kind, '')}" for kind, count in self.raw.most_common()]
         return line + "".join(kinds)
 
@@ -65,15 +59,13 @@ def drive(area: str, make: Make, seconds: float, seed: int, keep: Path) -> Outco
     while time.monotonic() < end or number < LEAST:
         try_one(make, f"{area}-{seed}-{number}", outcome, keep)
         number += 1
-    used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    outcome.peak_mb = used // 1024
     return outcome
 
 
 def try_one(make: Make, case: str, outcome: Outcome, keep: Path) -> None:
     """Make the case of this name and try it."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
-        folder, start = Path(name), time.monotonic()
+        folder = Path(name)
         try:
             with _limited(MOST_SECONDS):
                 make(random.Random(case), folder)()
@@ -82,9 +74,6 @@ def try_one(make: Make, case: str, outcome: Outcome, keep: Path) -> None:
         except Exception as error:
             _note(error, case, folder, outcome, keep)
         outcome.cases += 1
-        took = time.monotonic() - start
-        if took > outcome.longest:
-            outcome.longest, outcome.longest_case = took, case
 
 
 def _note(error: Exception, case: str, folder: Path, outcome: Outcome, keep: Path) -> None:

@@ -9,7 +9,6 @@ Row = tuple[str, ...]
 
 
 def remarks(count: int = 60, ending: str = "") -> list[Row]:
-    """Rows of a text and its label, both labels equally often."""
     found = []
     for number in range(count):
         opinion, label = OPINIONS[number % 2]
@@ -18,24 +17,20 @@ def remarks(count: int = 60, ending: str = "") -> list[Row]:
 
 
 def lines(rows: Sequence[Row], mark: str = "\t", header: Row = HEADER) -> str:
-    """Rows without any quoting, below a header."""
     return "\n".join(mark.join(row) for row in ([header] if header else []) + list(rows)) + "\n"
 
 
 def quoted(rows: Sequence[Row], sign: str = '""', mark: str = ",", header: str = "text,label") -> str:
-    """Rows with each cell between two signs."""
     first, last = sign
     return "\n".join([header, *(mark.join(f"{first}{cell}{last}" for cell in row) for row in rows)]) + "\n"
 
 
 def labelled(labels: Sequence[str], count: int = 60, name: str = "label") -> str:
-    """Remarks with these labels in turn."""
     rows = [(text, labels[number % len(labels)]) for number, (text, _) in enumerate(remarks(count))]
     return lines(rows, header=("text", name))
 
 
 def beside(columns: dict[str, Callable[[int], object]], text: str = "text") -> str:
-    """Remarks with other columns, each a function of the row's number."""
     rows = [
         (remark, *(str(value(number)) for value in columns.values())) for number, (remark, _) in enumerate(remarks())
     ]
@@ -43,7 +38,6 @@ def beside(columns: dict[str, Callable[[int], object]], text: str = "text") -> s
 
 
 def mixed_encodings() -> bytes:
-    """Remarks of which every third is in Windows-1252 and the others in UTF-8."""
     rows = lines(remarks(ending=" à la crème brûlée")).splitlines()
     return b"\n".join(row.encode("utf-8" if number % 3 else "cp1252") for number, row in enumerate(rows))
 
@@ -192,12 +186,7 @@ READ: dict[str, Read] = {
         dict.fromkeys(["Anger, annoyance", "Grief, loss", "Joy, excitement"], 20),
         set(),
     ),
-    "negated names": (
-        "utf-8",
-        "text, label",
-        dict.fromkeys(["bad", "good", "not", "not bad", "not good"], 12),
-        set(),
-    ),
+    "negated names": ("utf-8", "text, label", dict.fromkeys(["bad", "good", "not", "not bad", "not good"], 12), set()),
     "plus and minus": ("utf-8", "text, label", {"-1": 20, "0": 20, "+1": 20}, set()),
     "77 intents": ("utf-8", "text, intent", {f"ask_{n}": 8 for n in range(77)}, {"small-class"}),
     "online shop": ("utf-8", "reviewText, overall", {str(n): 12 for n in range(1, 6)}, set()),

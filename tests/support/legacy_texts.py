@@ -178,7 +178,6 @@ ENCODINGS = {
 
 
 def reviews(language: str, rows: int) -> str:
-    """A CSV of reviews, every row another one, at most 64."""
     firsts, lasts = (part.split("|") for part in TEXTS[language])
     joint = "" if language in ("zh-Hans", "zh-Hant", "ja", "ko") else " "
     texts = [f"{first}{joint}{last}" for first in firsts for last in lasts]

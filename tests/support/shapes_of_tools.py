@@ -21,17 +21,14 @@ ROWS = 40
 
 
 def texts(count: int = ROWS) -> list[str]:
-    """Return as many different sentences, every second one of praise."""
     return [f"{THINGS[n % 5]} of day {n} {GOOD if n % 2 else BAD}" for n in range(count)]
 
 
 def labels(count: int = ROWS) -> list[str]:
-    """Return the label of each of `texts`."""
     return ["good" if n % 2 else "bad" for n in range(count)]
 
 
 def objects() -> list[dict[str, Any]]:
-    """Return the rows as objects."""
     return [{"text": text, "label": label} for text, label in zip(texts(), labels(), strict=True)]
 
 
@@ -52,27 +49,22 @@ class Shape:
 
 
 def as_json(value: Any) -> Callable[[Path], None]:
-    """Return what writes a value as JSON."""
     return lambda path: _text(path, json.dumps(value))
 
 
 def as_lines(rows: list[Any]) -> Callable[[Path], None]:
-    """Return what writes a JSON value a line."""
     return lambda path: _text(path, "\n".join(map(json.dumps, rows)))
 
 
 def as_text(text: str) -> Callable[[Path], None]:
-    """Return what writes a text."""
     return lambda path: _text(path, text)
 
 
 def csv() -> str:
-    """Return the rows as CSV."""
     return "\n".join(["text,label", *map(",".join, zip(texts(), labels(), strict=True))]) + "\n"
 
 
 def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], None]:
-    """Return what writes a workbook whose sheet `Reviews` has the rows, after a change."""
 
     def write(path: Path) -> None:
         book = openpyxl.Workbook()
@@ -92,7 +84,6 @@ def zipped(**members: str | bytes) -> bytes:
 
 
 def zip_of(members: dict[str, str | bytes]) -> bytes:
-    """Return a zip archive of members by their names."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
@@ -101,20 +92,17 @@ def zip_of(members: dict[str, str | bytes]) -> bytes:
 
 
 def class_folders_zipped(*above: str) -> bytes:
-    """Return an archive with a folder for each class, below each of these folders."""
     rows = list(enumerate(zip(texts(), labels(), strict=True)))
     members = {f"{top}{label}/{n}.txt": text for top in above for n, (text, label) in rows}
     return zip_of({**members, f"__MACOSX/{above[0]}bad/._0.txt": "x", f"{above[0].split('/')[0]}/README": "about"})
 
 
 def texts_by_class() -> dict[str, list[str]]:
-    """Return the texts of each class."""
     pairs = list(zip(texts(), labels(), strict=True))
     return {name: [text for text, label in pairs if label == name] for name in ("good", "bad")}
 
 
 def tasks(*annotations: Any) -> list[dict[str, Any]]:
-    """Return the rows as tasks of Label Studio, or one task with these annotations."""
     if annotations:
         return [{"id": 1, "data": {"text": "a tram"}, "annotations": list(annotations)}]
     return [
@@ -124,7 +112,6 @@ def tasks(*annotations: Any) -> list[dict[str, Any]]:
 
 
 def choice(*chosen: str, name: str = "sentiment", **more: Any) -> dict[str, Any]:
-    """Return an annotation of Label Studio."""
     return {"result": [{"type": "choices", "from_name": name, "value": {"choices": list(chosen)}}], **more}
 
 
@@ -237,10 +224,7 @@ SHAPES = (
     ),
     Shape("columns.json", as_json({"text": texts(), "label": labels()})),
     Shape("columns_below.json", as_json({"data": {"text": texts(), "label": labels()}})),
-    Shape(
-        "by_column.json",
-        as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))}),
-    ),
+    Shape("by_column.json", as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))})),
     Shape("by_row.json", as_json(dict(enumerate(objects())))),
     Shape("by_name.json", as_json({f"r{n}": row for n, row in enumerate(objects())})),
     Shape(
@@ -393,11 +377,7 @@ SHAPES = (
     ),
     Shape("notes.zip", _bytes(zipped(a_dot_pdf=b"%PDF", b_dot_doc=b"x")), refused="in it: `a.pdf`, `b.doc`"),
     Shape("folders.zip", _bytes(class_folders_zipped("data/")), found={"class-folders": ROWS}),
-    Shape(
-        "movies.zip",
-        _bytes(class_folders_zipped("reviews/train/", "reviews/test/")),
-        found={"class-folders": ROWS},
-    ),
+    Shape("movies.zip", _bytes(class_folders_zipped("reviews/train/", "reviews/test/")), found={"class-folders": ROWS}),
     Shape(
         "competition.zip",
         _bytes(
@@ -441,9 +421,5 @@ SHAPES = (
 )
 """Single files."""
 
-FOLDERS = (
-    Shape("classes", _class_folders),
-    Shape("movies", _movie_folders),
-    Shape("competition", _competition),
-)
+FOLDERS = (Shape("classes", _class_folders), Shape("movies", _movie_folders), Shape("competition", _competition))
 """Folders; `classes` is of their training rows, or of all."""

@@ -13,15 +13,7 @@ from core.exceptions import NotAvailable
 
 
 def fetch(source: Registered) -> dict[str, pd.DataFrame]:
-    """The raw splits of a source, downloaded once and then taken from the library's cache.
-
-    Returns:
-        Split name → frame with the columns of the hub's files.
-
-    Raises:
-        NotAvailable: if no repository is known, the `hub` extra is not installed, or the hub cannot be reached.
-        DataError: if a downloaded file is damaged.
-    """
+    """Return the raw splits of a source, downloaded once and then taken from the library's cache."""
     if source.hub is None:
         raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")
     return {
@@ -47,12 +39,7 @@ def _download(source: Registered, hub: Hub, file: str) -> Path:
             f"or {_instead(source.name)}"
         ) from None
     unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
-    place: dict[str, Any] = {
-        "repo_id": hub.repo,
-        "filename": file,
-        "repo_type": "dataset",
-        "revision": hub.revision,
-    }
+    place: dict[str, Any] = {"repo_id": hub.repo, "filename": file, "repo_type": "dataset", "revision": hub.revision}
     try:
         cached = try_to_load_from_cache(**place)
         if isinstance(cached, str):

@@ -16,7 +16,6 @@ class Published:
     """The files of one data set as they are given out; they lie unchanged in the folder of its name."""
 
     where: str
-    """Where they are given out."""
     files: Mapping[str, tuple[str, ...]]
     """Split → its file; of `lines` the file of texts and that of their labels."""
     form: Literal["comma", "tab", "lines"]
@@ -24,13 +23,10 @@ class Published:
     labels: Mapping[str, str]
     """Label in these files → class name, in class order."""
     columns: tuple[str, ...] = ()
-    """Of a table: all of them in order or, where the file names them, those that are read."""
     header: bool = False
-    """Whether the first row of a table names its columns."""
     text: str = ""
     label: str = ""
     kept: tuple[str, ...] = ()
-    """Further columns that are read; what says who wrote a text is not."""
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
     escaped: bool = False
     r"""Whether `\n` in a text stands for a line break."""
@@ -46,7 +42,7 @@ class Published:
         return tuple(dict.fromkeys(self.labels.values()))
 
     def laid_out(self, folder: Path) -> bool:
-        """Whether a folder is meant to be in this layout: one of its files is there, and no `labels.json`."""
+        """Return whether a folder is meant to be in this layout: one of its files is there, and no `labels.json`."""
         return not (folder / OWN_LAYOUT).exists() and any(_begun(folder, files) for files in self.files.values())
 
     def lacking(self, folder: Path) -> list[str]:
@@ -76,7 +72,6 @@ def _begun(folder: Path, files: tuple[str, ...]) -> bool:
 
 
 def _zhang(name: str, labels: dict[str, str], rows: dict[str, int]) -> Published:
-    """Of the archives of Zhang, Zhao and LeCun (2015)."""
     return Published(
         where=f"https://s3.amazonaws.com/fast-ai-nlp/yelp_review_{name}_csv.tgz",
         files={"train": ("train.csv",), "test": ("test.csv",)},
@@ -137,10 +132,7 @@ PUBLISHED: dict[str, Published] = {
     ),
     "sentiment140": Published(
         where="https://www.kaggle.com/datasets/kazanova/sentiment140 (training file), http://help.sentiment140.com",
-        files={
-            "train": ("training.1600000.processed.noemoticon.csv",),
-            "test": ("testdata.manual.2009.06.14.csv",),
-        },
+        files={"train": ("training.1600000.processed.noemoticon.csv",), "test": ("testdata.manual.2009.06.14.csv",)},
         form="comma",
         labels={"0": "negative", "2": "neutral", "4": "positive"},
         columns=("target", "id", "date", "query", "user", "text"),

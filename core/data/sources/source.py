@@ -17,7 +17,6 @@ class Hub:
 
     repo: str
     files: dict[str, tuple[str, ...]]
-    """Split name to its files."""
     text: str = "text"
     label: str = "label"
     revision: str = "main"
@@ -32,19 +31,13 @@ class Registered:
     name: str
     title: str
     language: str
-    """ISO code; empty: not one language."""
     licence: str
     citation: str
     kind: Literal["built-in", "hub"] = "hub"
-    """built-in: made by this program · hub: downloaded, or taken from the folder named by SENTISCOPE_DATA."""
     task: Literal["single", "multi", "pair"] = "single"
-    """single: one label per text · multi: several · pair: one label for two texts."""
     labels: dict[str, str] = field(default_factory=dict)
-    """Label value in the files → class name, in class order."""
     ordered: bool = False
-    """Whether these classes are a scale, the worst first."""
     hub: Hub | None = None
-    """None: no repository is known to us, so only a local copy can be used."""
     reported_split: Literal["test", "validation"] = "test"
     """The split that publications report on; validation then becomes test, and a new one is cut from train."""
     pooled: tuple[str, ...] = ("train", "validation", "test")
@@ -57,7 +50,6 @@ class Registered:
     """By paper (`core.models.presets.Preset.paper`), what its presets take besides, so that they are what it reports of
     this data set."""
     note: str = ""
-    """What to know before comparing scores."""
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,7 +12,7 @@ def rows(*pairs, **columns):
     return pd.DataFrame({"text": [t for t, _ in pairs], "label": [n for _, n in pairs], **columns})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def dataset():
     train = rows(*[("good day", 1), ("bad day", 0)] * 8, ("a long good day out here", 1), ("bad day", 1))
     test = rows(
@@ -22,7 +21,7 @@ def dataset():
     return Dataset("d", {"train": train, "test": test}, ("neg", "pos"), "f" * 64, language="en", notes=("one note",))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def card(dataset):
     return data_card(dataset, TextConfig(min_freq=1, max_length=4))
 
@@ -87,23 +86,6 @@ def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(no
 def test_a_phrase_counts_by_whole_words_only():
     splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
     assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
-
-
-def test_phrase_share_agrees_with_a_plain_search():
-    rng = np.random.default_rng(0)
-    make = lambda count, longest: [  # noqa: E731
-        " ".join(rng.choice(list("abcde"), rng.integers(1, longest))) for _ in range(count)
-    ]
-    train, test = make(60, 9), make(80, 6)
-    expected = np.mean([any(f" {t} " in f" {other} " for other in train) for t in test])
-    splits = {"train": rows(*[(t, 0) for t in train]), "test": rows(*[(t, 0) for t in test])}
-    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == expected
-
-
-def test_a_yardstick_stands_in_the_card_as_it_was_measured(dataset):
-    assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] is None
-    both = data_card(dataset, TextConfig(min_freq=1), {"test": 0.5}, {"test": 0.6})
-    assert (both["yardstick"], both["yardstick_chars"]) == ({"test": 0.5}, {"test": 0.6})
 
 
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():

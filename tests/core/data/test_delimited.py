@@ -9,7 +9,7 @@ from seeds import examples
 
 from core.data.delimited import parse
 from core.data.labeled_files import inspect_file
-from core.data.table_head import column_names, has_header
+from core.data.table_head import has_header
 from core.exceptions import DataError
 
 ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]
@@ -85,19 +85,6 @@ def test_header_presence(rows, expected):
 def test_what_a_person_says_of_the_first_row_holds_against_its_look(header, columns, rows):
     parsed = parse("good,fine\nbad,dull\n", ",", header)
     assert (parsed.header, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
-
-
-def test_a_usual_column_name_can_be_said_to_be_data():
-    assert parse("text,label\nso good,1\n").header
-    assert parse("text,label\nso good,1\n", header="no").rows[0] == ["text", "label"]
-
-
-def test_a_file_of_nothing_but_a_header_has_no_rows():
-    assert parse("text,label\n", ",", "yes").rows == []
-
-
-def test_column_names_are_distinct():
-    assert column_names(["", "a", "a", " b "]) == ("column 0", "a", "a (2)", "b")
 
 
 field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)

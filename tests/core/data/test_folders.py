@@ -40,7 +40,7 @@ def test_other_kinds_and_names_of_splits(tmp_path, dev):
     found = read_folder(tmp_path)
     assert list(found.splits) == ["train", "validation"] and found.classes == ("0", "1")
     assert list(found.splits["validation"]["label"]) == ["0", "1", "0", "1"]
-    assert split_files(tmp_path)["validation"].name == dev
+    assert split_files(tmp_path)["validation"][0].name == dev
 
 
 def decided(found, what):
@@ -228,13 +228,29 @@ def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):
         read_file(tmp_path / "a.zip")
 
 
-def test_a_file_for_each_class_in_an_archive_is_no_table(tmp_path):
+def test_a_file_for_each_class_in_an_archive_is_read_as_in_a_folder(tmp_path):
     texts = {
         name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")
     }
-    (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": text for name, text in texts.items()}))
-    with pytest.raises(DataError, match=r"an archive of 2 text files \(`bad.txt`, `good.txt`\); unpack it"):
+    for names in ("{}.txt", "in/{}.txt", "rt-polarity.{}"):
+        members = {names.format(name): text for name, text in texts.items()}
+        (tmp_path / "a.zip").write_bytes(zip_of({**members, "in/README.md" if "/" in names else "README.md": "so"}))
+        found = read_file(tmp_path / "a.zip")
+        assert found.report.classes == {"bad": 20, "good": 20}
+        assert found.notes[0].startswith("one class per file: ") and set(found.rows["text"]) == set(
+            "\n".join(texts.values()).split("\n")
+        )
+    (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": "a\tb\n" * 9 for name in ("dev", "test")}))
+    with pytest.raises(DataError, match=r"an archive of 2 text files \(`dev.txt`, `test.txt`\); unpack it"):
         read_file(tmp_path / "a.zip")
+
+
+def test_a_second_file_of_a_split_is_left_out_and_named(tmp_path):
+    frame(20).to_csv(tmp_path / "train.csv", index=False)
+    frame(20, 50).to_csv(tmp_path / "train.tsv", index=False, sep="\t")
+    found = read_folder(tmp_path)
+    assert found.notes == ("`train.tsv` is left out, since `train.csv` is the train split",)
+    assert found.splits["train"]["text"][0] == "text 0"
 
 
 @pytest.mark.parametrize("name", ["{}/data.csv", "reviews_{}.csv", "{}_data.csv", "a/{}/x/data.csv"])

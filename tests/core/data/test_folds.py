@@ -49,17 +49,6 @@ def test_what_was_done_stands_in_the_notes(given):
     )
 
 
-def test_a_single_table_is_all_folds(tmp_path):
-    rows(30, "row").to_csv(tmp_path / "all.csv", index=False)
-    found = folds(str(tmp_path / "all.csv"), 3)
-    assert sorted(text for dataset in found for text in texts(dataset, "test")) == sorted(rows(30, "row")["text"])
-
-
-def test_a_limit_cuts_train_only(given):
-    dataset = load(DataConfig(name=given, folds=5, limit=12))
-    assert {name: len(split) for name, split in dataset.splits.items()} == {"train": 12, "validation": 4, "test": 10}
-
-
 def test_folds_of_texts_with_several_labels_hold_each_rare_label(tmp_path):
     labels = ["rare;common" if n < 6 else "common" for n in range(60)]
     pd.DataFrame({"text": [f"t {n}" for n in range(60)], "label": labels}).to_csv(tmp_path / "s.csv", index=False)

@@ -1,13 +1,9 @@
 import gzip
-import json
 import pickle
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from seeds import examples
 
 from core.data.labeled_files import inspect_file, read_file
 from core.data.labels import sorted_names
@@ -68,13 +64,6 @@ def test_a_first_row_said_to_be_data_is_read_as_data(tmp_path, write):
     assert not inspect_file(path, header="no").header
 
 
-def test_json_of_columns_and_lone_surrogates(tmp_path):
-    path = tmp_path / "c.json"
-    path.write_text('{"text": ["a \\ud83d b", "c", "d", "e", "f", "g"], "label": [0, 1, 0, 1, 0, 1.0]}')
-    file = read_file(path)
-    assert file.rows["text"][0] == "a \ufffd b" and file.classes == ("0", "1")
-
-
 def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
     texts = [f"text number {n}" for n in range(120)]
     labels = ["0", "1"] * 60
@@ -123,14 +112,6 @@ def test_a_header_without_rows_is_told(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n")
     assert inspect_file(path).problem == "a.csv: holds a single row; if that is a header, the rows below it are missing"
-
-
-@pytest.mark.slow
-def test_columns_may_be_named_or_numbered(tmp_path):
-    path = table(tmp_path / "a.csv", note=["yes", "no", "yes", "yes"] * 10, other=[f"a short {n}" for n in range(40)])
-    assert read_file(path, text="other", label="note").report.classes == {"no": 10, "yes": 30}
-    assert read_file(path, text="3", label="2").rows["text"][0] == "a short 0"
-    assert list(read_file(path).rows.columns) == ["text", "label", "note", "other"]
 
 
 def test_an_absent_column_is_answered_with_the_nearest_and_the_list(tmp_path):
@@ -236,14 +217,6 @@ def test_more_than_fifty_numbers_are_classes_if_the_name_says_so(tmp_path, name,
     assert (not inspect_file(tmp_path / "a.csv", label=name).problem) == used
 
 
-def test_lists_in_the_label_column_are_several_labels(tmp_path):
-    frame = pd.DataFrame({"text": ["a b", "c d"] * 10, "labels": [[0, 1], [2]] * 10})
-    frame.to_parquet(tmp_path / "a.parquet")
-    file = read_file(tmp_path / "a.parquet")
-    assert file.report.task == "multi" and file.report.classes == {"0": 10, "1": 10, "2": 10}
-    assert list(file.rows["label"][:2]) == [("0", "1"), ("2",)]
-
-
 def test_labels_json_beside_a_file_names_its_classes(tmp_path):
     path = table(tmp_path / "a.csv", label=[0, 1] * 20)
     (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')
@@ -309,40 +282,6 @@ def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
     )
     with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
         inspect_file(path, delimiter=",")
-
-
-numbers = st.one_of(st.integers(), st.floats(), st.booleans())
-cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers(), max_size=2))
-rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
-
-
-@pytest.mark.slow
-@examples(150)
-def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, count):
-    @settings(max_examples=count)
-    @given(
-        content=st.one_of(
-            st.binary(max_size=300),
-            st.text(alphabet='ab,;\t|"\n\r 01é(){}[]', max_size=300).map(lambda text: text.encode("utf-8")),
-            rows.map(lambda made: json.dumps(made).encode()),
-            rows.map(lambda made: "\n".join(map(json.dumps, made)).encode()),
-        )
-    )
-    def holds(content):
-        path = tmp_path / "any"
-        path.write_bytes(content)
-        try:
-            report = inspect_file(path)
-        except DataError as error:
-            assert str(error)
-            return
-        assert len(report.preview) <= 5
-        if not report.problem:
-            file = read_file(path)
-            labels = file.rows["label"].explode() if report.task == "multi" else file.rows["label"]
-            assert file.rows["text"].str.strip().ne("").all() and set(labels.dropna()) == set(file.classes)
-
-    holds()
 
 
 def test_classes_stand_in_one_order_however_the_rows_lie():

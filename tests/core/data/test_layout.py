@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data.columns import Layout, choose_columns, describe
+from core.data.columns import Layout
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
-from core.data.labels import find_form, read_labels
+from core.data.labels import read_labels
 from core.data.load import load
 from core.exceptions import DataError
 
@@ -124,14 +124,6 @@ def test_cells_that_hold_objects_are_refused(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps([{"text": text, "label": {"a": 1}} for text in texts()]))
     with pytest.raises(DataError, match="field 'label': the cells hold objects, not labels"):
         read_file(tmp_path / "a.json")
-
-
-def test_a_separator_may_be_given_where_none_can_be_found():
-    frame = pd.DataFrame({"text": texts(8), "label": ["a/b", "b/c"] * 4})
-    columns = choose_columns(frame, describe(frame))
-    assert find_form(frame, columns).form == "one"
-    layout = find_form(frame, columns, "/")
-    assert set(read_labels(frame, layout)[0]) == {("a", "b"), ("b", "c")}
 
 
 def test_a_label_of_no_training_row_leaves_the_others_and_a_row_that_has_no_other_goes(tmp_path):

@@ -5,11 +5,6 @@ from core.data.limits import Limits
 from core.exceptions import ConfigError, DataError
 
 
-def test_the_limits_are_those_that_are_written_down(monkeypatch):
-    monkeypatch.delenv(limits.VARIABLE, raising=False)
-    assert limits.current() == Limits(2_048, 60, 512, 2_000_000, 2_000, 20_000_000, 1_000_000)
-
-
 def test_one_variable_changes_any_of_them(monkeypatch):
     monkeypatch.setenv(limits.VARIABLE, "rows=5000000, memory=8000")
     assert limits.current() == Limits(memory=8_000, rows=5_000_000)

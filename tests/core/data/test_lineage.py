@@ -58,16 +58,16 @@ def split(count, learned=0):
 def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
-    found = without_learned(given, split(9, 4), [file])
-    assert {name: len(each) for name, each in found.splits.items()} == {
+    splits, beside, notes = without_learned(given, split(9, 4), [file])
+    assert {name: len(each) for name, each in splits.items()} == {
         "train": 50,
         "validation": rows - learned,
         "test": 30,
         "extra": 7,
     }
-    assert len(found.beside) == 5
-    assert len(found.notes) == 1 + bool(learned) and found.notes[-1].startswith("lineage: 1 row of extra left out")
-    assert list(found.splits["validation"].index) == list(range(rows - learned))
+    assert len(beside) == 5
+    assert len(notes) == 1 + bool(learned) and notes[-1].startswith("lineage: 1 row of extra left out")
+    assert list(splits["validation"].index) == list(range(rows - learned))
 
 
 @pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])

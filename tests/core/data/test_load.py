@@ -3,9 +3,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from seeds import examples
 
 from core.data import apart
 from core.data.config import DataConfig
@@ -111,22 +108,6 @@ def test_the_fingerprint_names_the_content(tmp_path):
     assert first.fingerprint == same.fingerprint != other.fingerprint and len(first.fingerprint) == 64
 
 
-@examples(15)
-def test_no_row_is_lost_or_in_two_splits(tmp_path, count):
-    @settings(max_examples=count)
-    @given(st.lists(st.integers(0, 3), min_size=40, max_size=120), st.integers(0, 1000))
-    def holds(labels, seed):
-        labels = [0, 0, 0, 1, 1, 1, *labels]
-        pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels}).to_parquet(
-            tmp_path / "f.parquet"
-        )
-        dataset = load(DataConfig(name=str(tmp_path / "f.parquet"), seed=seed))
-        assert everything(dataset) == sorted(f"text {n}" for n in range(len(labels)))
-        assert set(dataset.splits["train"]["label"]) == set(range(len(dataset.classes)))
-
-    holds()
-
-
 def test_findings_of_a_file_are_notes(tmp_path):
     rows = frame(30)
     rows.loc[0, "text"] = None
@@ -157,15 +138,6 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
     assert sizes(load(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
 
 
-@pytest.mark.slow
-def test_the_built_in_corpus_comes_with_its_hand_written_splits():
-    dataset = load(DataConfig(classes=3, limit=300))
-    assert set(dataset.splits) == {"train", "validation", "test", "challenge", "everyday"}
-    assert dataset.classes == ("negative", "neutral", "positive") and len(dataset.splits["train"]) == 300
-    for split in ("challenge", "everyday"):
-        assert {"text", "label", "phenomenon"} <= set(dataset.splits[split].columns)
-
-
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
@@ -189,11 +161,6 @@ def test_a_folder_of_data_without_the_named_set_says_so(tmp_path, monkeypatch):
         load(DataConfig(name="ohsumed"))
 
 
-def test_tiny_folders_are_refused(tmp_path):
-    with pytest.raises(DataError, match="too small"):
-        load(DataConfig(name=str(folder(tmp_path, train=4))))
-
-
 def stars(path, **settings):
     """Texts of 1 to 5 stars and of −1, twelve each, as they are read with these settings."""
     rows = [f"text {n} of {star},{star}" for n in range(12) for star in (1, 2, 3, 4, 5, -1)]
@@ -214,11 +181,6 @@ def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
 def test_without_an_order_classes_stand_as_their_labels_did(tmp_path):
     found = stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
     assert found.classes == ("bad", "fair, I guess", "good") and not found.ordered
-
-
-def test_an_order_reverses_classes_and_of_two_is_no_scale(tmp_path):
-    found = stars(tmp_path / "stars.csv", rename="1=b,2=b,3=,4=a,5=a,-1=", order="b,a")
-    assert found.classes == ("b", "a") and found.ordered and not found.scale
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import shlex
 
 import pytest
 
-from core.data.matching import Unmatched, alike, likely, match, suggestions
+from core.data.matching import Unmatched, likely, match, suggestions
 from core.exceptions import InputError
 
 CLASSES = ("negative", "positive")
@@ -34,10 +34,6 @@ def test_labels_are_renamed_merged_and_left_out():
     assert found.numbers == [(0,), (0,), (1,), (0,)]
     assert found.kept.tolist() == [True, True, False, True, True]
     assert found.dropped == {"3": 1} and found.renamed == {"1": "negative", "2": "negative", "4": "positive"}
-
-
-def test_a_class_itself_can_be_left_out():
-    assert matched(["positive", "negative"], {"positive": ""}).numbers == [(0,)]
 
 
 def test_of_several_labels_those_left_out_go_and_a_row_goes_with_its_last_one():
@@ -105,7 +101,3 @@ def test_suggestions_take_codes_in_their_order_and_guess_nothing_of_other_number
     assert suggestions(["anger"], CLASSES) == {"anger": None}, "a guess at random would be taken for one"
     assert suggestions(["meh"], CLASSES, others=True) == {"meh": ""}
     assert suggestions(["pos", "1"], CLASSES) == {"pos": "positive", "1": ""}
-
-
-def test_alike_needs_a_single_candidate():
-    assert alike("a", ["A"]) == "A" and alike("a", ["A", " A"]) is None

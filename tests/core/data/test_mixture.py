@@ -109,11 +109,6 @@ def test_added_sets_join_the_training_split_alone(sets):
     ]
 
 
-def test_nothing_added_leaves_the_splits_as_they_are(sets):
-    given = sets["sst2"]
-    assert with_added(given.splits, given.classes, {}, DataConfig()) == (given.splits, None, [])
-
-
 @pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
 def test_several_labels_per_text_are_not_added_to(sets, whole, more):
     given = sets[whole]
@@ -152,19 +147,22 @@ def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
     assert "text.max_length" not in suited("sst5+imdb")
 
 
-@pytest.mark.slow
-def test_a_mixture_is_loaded_renamed_and_limited(tmp_path, monkeypatch):
+@pytest.fixture
+def named_sets(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     for name, classes in {
         "imdb": ["negative", "positive"],
         "tweet_sentiment": ["negative", "neutral", "positive"],
     }.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / "labels.json").write_text(
-            json.dumps({"type": "single", "classes": dict(enumerate(classes))})
-        )
+        names = {"type": "single", "classes": dict(enumerate(classes))}
+        (tmp_path / name / "labels.json").write_text(json.dumps(names))
         for split, count in SIZES.items():
             several(f"{name} {split}", count, len(classes)).to_parquet(tmp_path / name / f"{split}.parquet")
+
+
+@pytest.mark.slow
+def test_a_mixture_is_loaded_renamed_and_limited(named_sets):
     found = load(DataConfig(name="imdb+tweet_sentiment", rename="neutral=", limit=20))
     assert found.name == "imdb+tweet_sentiment" and found.language == "en" and found.classes == ("negative", "positive")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 20, "validation": 10, "test": 13}
@@ -172,31 +170,15 @@ def test_a_mixture_is_loaded_renamed_and_limited(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_built_in_corpus_takes_real_texts_in(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    (tmp_path / "tweet_sentiment").mkdir()
-    names = {"type": "single", "classes": dict(enumerate(["negative", "neutral", "positive"]))}
-    (tmp_path / "tweet_sentiment" / "labels.json").write_text(json.dumps(names))
-    for split, count in SIZES.items():
-        several(f"tweets {split}", count, 3).to_parquet(tmp_path / "tweet_sentiment" / f"{split}.parquet")
-    alone = load(DataConfig())
-    found = load(DataConfig(add="tweet_sentiment", rename="neutral="))
-    assert found.name == "built-in" and found.classes == alone.classes and found.language == "en"
+def test_a_set_that_is_added_changes_train_alone_and_need_not_be_here_to_judge(named_sets, monkeypatch):
+    alone = load(DataConfig(name="imdb"))
+    found = load(DataConfig(name="imdb", add="tweet_sentiment", rename="neutral="))
+    assert found.name == "imdb" and found.classes == alone.classes and found.language == "en"
     assert len(found.splits["train"]) == len(alone.splits["train"]) + 27
-    for split in set(alone.splits) - {"train"}:
-        pd.testing.assert_frame_equal(found.splits[split], alone.splits[split])
     assert found.fingerprint != alone.fingerprint and "tweet_sentiment: " in found.licence
-    fewer = load(DataConfig(add="tweet_sentiment", add_limit=12))
-    assert fewer.splits["train"][CORPUS].value_counts().to_dict() == {
-        "built-in": len(alone.splits["train"]),
-        "tweet_sentiment": 8,
-    }
-
-
-@pytest.mark.slow
-def test_all_but_train_is_the_same_where_the_added_sets_are_not(monkeypatch):
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    alone = load(DataConfig())
-    found = load(DataConfig(add="sst5", apart="imdb", rename="very negative=negative"), to_train=False)
-    for split, rows in alone.splits.items():
-        pd.testing.assert_frame_equal(found.splits[split], rows)
+    fewer = load(DataConfig(name="imdb", add="tweet_sentiment", add_limit=12))
+    assert fewer.splits["train"][CORPUS].value_counts().to_dict() == {"imdb": 40, "tweet_sentiment": 8}
+    unread = load(DataConfig(name="imdb", add="sst5", apart="yelp-5", rename="very negative=negative"), to_train=False)
+    for split in ("validation", "test"):
+        pd.testing.assert_frame_equal(found.splits[split], alone.splits[split])
+        pd.testing.assert_frame_equal(unread.splits[split], alone.splits[split])

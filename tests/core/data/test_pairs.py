@@ -77,12 +77,6 @@ def test_repeats_are_those_of_both_texts():
     assert found["from_train"]["test"]["mirrored"] == 1, "of a and b"
 
 
-def test_a_pair_that_is_its_own_mirror_or_a_repeat_is_not_mirrored():
-    train = pd.DataFrame({"text": [joined("a", "b"), joined("b", "a"), joined("c", "c")], "label": [0, 1, 1]})
-    found = repeats({"train": train, "test": train}, compose("vanilla").text)
-    assert found["from_train"]["test"] == {"rows": 3, "share": 1.0, "phrase_share": 1.0, "mirrored": 0}
-
-
 @pytest.mark.parametrize(
     ("name", "columns", "labels", "classes"),
     [
@@ -93,12 +87,7 @@ def test_a_pair_that_is_its_own_mirror_or_a_repeat_is_not_mirrored():
             ("contradiction", "neutral", "entailment"),
         ),
         ("paws_x_ko", ["id", "sentence1", "sentence2", "label"], ["0", "1"], ("different", "paraphrase")),
-        (
-            "question_pair",
-            ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"],
-            ["0", "1"],
-            ("0", "1"),
-        ),
+        ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
     ],
 )
 def test_registered_pairs_load_from_a_folder_as_they_were_published(

@@ -143,14 +143,6 @@ def test_what_is_not_in_the_layout_is_named(name, file, content, says, tmp_path)
         read(tmp_path / name, name)
 
 
-def test_blank_lines_at_the_end_of_texts_are_none(tmp_path):
-    irony(tmp_path / "i")
-    with (tmp_path / "i" / "train_text.txt").open("a", newline="\n") as file:
-        file.write("\n\n")
-    train = published_splits(tmp_path / "i", PUBLISHED["tweeteval_irony"])[0]
-    assert sum(batch.num_rows for batch in train.batches()) == 20
-
-
 def test_a_byte_order_mark_is_no_part_of_the_first_cell(tmp_path):
     yelp(tmp_path, 5)
     table(tmp_path / "train.csv", [(1, "good"), (2, "fine")], encoding="utf-8-sig", quoting=csv.QUOTE_ALL)
@@ -170,10 +162,7 @@ def test_blank_texts_are_left_out_and_counted(tmp_path):
     table(tmp_path / "train.csv", [(1, "good"), (2, " "), (2, "")])
     train, _ = published_splits(tmp_path, PUBLISHED["yelp-polarity"])
     assert sum(batch.num_rows for batch in train.batches()) == 1
-    assert train.notes() == [
-        "train: 2 rows without a text left out",
-        "train: 3 rows, and 560\u202f000 are published",
-    ]
+    assert train.notes() == ["train: 2 rows without a text left out", "train: 3 rows, and 560\u202f000 are published"]
 
 
 def test_a_folder_with_labels_json_is_read_as_any_other(tmp_path, monkeypatch):
@@ -189,9 +178,3 @@ def test_what_is_not_here_says_where_it_is_given_out_and_under_which_terms(tmp_p
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match=r"kaggle\.com.*Tweets\.csv.*Terms: CC-BY-NC-SA"):
         load(DataConfig(name="us_airline"))
-
-
-def test_layouts_name_the_classes_of_their_sets_and_say_what_was_checked():
-    for name, layout in PUBLISHED.items():
-        assert layout.classes == SOURCES[name].classes
-        assert "not" in layout.checked and layout.where and layout.rows

@@ -35,25 +35,6 @@ def test_six_quoted_columns_without_header(tmp_path):
     assert file.rows["text"][0] == "@you the soup number 0 was dreadful, &amp; so on"
 
 
-def test_latin1_pairs_without_header(tmp_path):
-    lines = [f'"{n % 2}","Café {t} \xa0 déjà"' for n, t in enumerate(texts(30))]
-    report = inspect_file(write(tmp_path / "pairs.csv", "\n".join(lines), "latin-1"))
-    assert (report.encoding, report.delimiter, report.header, report.text, report.label) == (
-        "latin-1",
-        "comma",
-        False,
-        "1",
-        "0",
-    )
-
-
-def test_header_and_three_polarities(tmp_path):
-    lines = ['"polarity","tweet_id","query","text"']
-    lines += [f'"{(0, 2, 4)[n % 3]}","{n}","soup","{t}"' for n, t in enumerate(texts(30))]
-    file = read_file(write(tmp_path / "test.csv", "\n".join(lines)))
-    assert (file.report.label, file.report.text, file.classes) == ("polarity", "text", ("0", "2", "4"))
-
-
 @pytest.mark.parametrize(("encoding", "newline"), [("utf-8", "\n"), ("cp949", "\r\n")])
 def test_korean_tsv_with_unbalanced_quotes_and_empty_texts(tmp_path, encoding, newline):
     reviews = ['"최고의 영화', '배우가 "정말 좋다', "지루하고 아깝다", "다시 보고 싶다", ""] * 8
@@ -93,12 +74,6 @@ def test_a_rare_escape_is_content_and_stays(tmp_path):
     frame = pd.DataFrame({"text": [*texts(199), r"the escape \u0041 in a manual"], "label": ["a", "b"] * 100})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert read_file(tmp_path / "a.csv").rows["text"].iloc[-1] == r"the escape \u0041 in a manual"
-
-
-def test_crlf_csv_with_line_breaks_inside_texts(tmp_path):
-    lines = ["text,label", *(f'"$AB {t}\nsecond line, it goes on",{n % 3}' for n, t in enumerate(texts(30)))]
-    file = read_file(write(tmp_path / "valid.csv", "\r\n".join(lines)))
-    assert len(file.rows) == 30 and "\nsecond line, it" in file.rows["text"][0]
 
 
 def test_several_labels_in_one_cell_with_blanks_between(tmp_path):

@@ -6,20 +6,7 @@ import re
 
 import openpyxl
 import pytest
-from shapes_of_tools import (
-    FOLDERS,
-    ROWS,
-    SHAPES,
-    choice,
-    csv,
-    labels,
-    objects,
-    tasks,
-    texts,
-    workbook,
-    zip_of,
-    zipped,
-)
+from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of, zipped
 
 from core.data import apart, limits
 from core.data.check import check

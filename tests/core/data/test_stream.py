@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from core.data import limits, stream
+from core.data import stream
 from core.data.stream import stream_rows
 from core.exceptions import DataError
 
@@ -40,13 +40,6 @@ def test_the_column_of_texts_is_guessed_or_named(tmp_path, setting, column):
     path = tmp_path / "a.csv"
     path.write_text("id;title;note\n" + "".join(f"{n};title {n};a longer note of number {n}\n" for n in range(9)))
     assert found(path, text=setting)[0] == column
-
-
-def test_delimiter_encoding_and_header_are_taken_as_said(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("good#1\nschön#2\n".encode("cp1252"))
-    text, rows = found(path, delimiter="#", encoding="cp1252", header="no")
-    assert (text, rows) == ("0", [{"0": "good", "1": "1"}, {"0": "schön", "1": "2"}])
 
 
 def test_an_encoding_is_found_however_late_it_shows(tmp_path, monkeypatch):
@@ -122,19 +115,6 @@ def test_what_cannot_be_used_is_told_with_its_row(tmp_path, name, content, messa
     assert message in str(error.value)
 
 
-def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path):
-    (tmp_path / "a.csv").write_text("id,review\n1,so good\n2,bad\n")
-    with pytest.raises(DataError, match=r"no column 'rezew' for data.text; did you mean 'review'\? \(columns: id, rev"):
-        found(tmp_path / "a.csv", text="rezew")
-
-
-def test_more_rows_than_allowed_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv(limits.VARIABLE, "rows=5")
-    (tmp_path / "a.jsonl").write_text('{"text": "good"}\n' * 6)
-    with pytest.raises(DataError, match="more rows"):
-        found(tmp_path / "a.jsonl")
-
-
 def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_path):
     lines = ["text,label", *(f"le café numéro {n} était déjà fermé,{n % 2}" for n in range(40))]
     path = tmp_path / "a.csv"
@@ -148,13 +128,6 @@ def test_an_encoding_that_was_guessed_is_told_and_two_are_read_line_by_line(tmp_
     assert rows.notes[0].startswith("the encoding is a guess: utf-8+cp1252")
     path.write_text("\n".join(lines), encoding="utf-8")
     assert stream_rows(path).notes == ()
-
-
-def test_the_label_behind_each_line_is_no_part_of_the_text(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("".join(f"the tram of day {n}@{('late', 'on_time')[n % 2]}\n" for n in range(20)))
-    rows = stream_rows(path)
-    assert next(rows.batches).column(rows.text)[3].as_py() == "the tram of day 3"
 
 
 def test_a_named_encoding_that_fails_late_is_refused_with_a_sentence(tmp_path):

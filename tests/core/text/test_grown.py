@@ -7,7 +7,7 @@ import pytest
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.ids import UNKNOWN
-from core.text.tokenizers import adopt_tokenizer, fit_tokenizer, tokenizer_from_json
+from core.text.tokenizers import adopt_tokenizer, fit_tokenizer
 
 FILMS = ["a great film , so great", "a dull film", "great acting in a dull film"] * 3
 MARKET = ["bullish on $tsla bullish film", "bearish bearish bearish film bullish", "bearish film once"]
@@ -54,14 +54,6 @@ def test_words_that_share_pieces_all_become_tokens():
     tokenizer, _ = grown(PIECES, 2)
     assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
     assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
-
-
-@pytest.mark.parametrize("config", [WORDS, PIECES])
-def test_a_grown_tokenizer_is_saved_and_read(config):
-    tokenizer, _ = grown(config, 2)
-    again = tokenizer_from_json(tokenizer.to_json())
-    assert [again.encode(text) for text in MARKET] == [tokenizer.encode(text) for text in MARKET]
-    assert again.encode_batch(MARKET) == [tokenizer.encode(text).ids for text in MARKET]
 
 
 def test_the_length_is_that_of_the_new_texts():

@@ -8,7 +8,7 @@ import pytest
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
-from core.text.lexicon import NEUTRAL, Lexicon, smoothed
+from core.text.lexicon import NEUTRAL, Lexicon
 from core.text.lexicon_files import counts_of, read_lexicon
 from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
@@ -90,6 +90,7 @@ def test_counts_are_one_and_the_strength_at_the_sign(valence):
         ('[{"word": "fine", "polarity": null}]', "row 1, field 'polarity': a number from -1 to 1"),
         ('[{"text": "fine"}]', "names its columns"),
         ("[" * 99_999, "is no valid JSON"),
+        ('[{"word": "fine", "polarity": 1, "Polarity": -1}]', "is no valid JSON: an object has a key twice"),
         ("word\tpolarity\ngood\t1\nbad\n", "row 2: 1 columns where the header names 2"),
         ("word\tpolarity\ngood\tyes\n", "row 1, field 'polarity': a number from -1 to 1 was expected, not 'yes'"),
         ("word\tpolarity\ngood\t2\n", "row 1, field 'polarity': a number from -1 to 1"),
@@ -252,20 +253,9 @@ def test_several_lexicons_are_different_ones_with_a_comma_between(name):
         TextConfig(lexicon=name)
 
 
-@pytest.mark.slow
-def test_which_of_several_lexicons_has_nothing_left_is_said(lexicon):
-    empty = lexicon("word,polarity\n:(,-1\n", "marks.csv")
-    with pytest.raises(DataError, match=r"marks\.csv.*nothing of the lexicon"):
-        Lexicon.fitted(TextConfig(lexicon=f"vader,{empty}", normaliser="tweet-clean"))
-
-
 def test_the_share_of_neutral_tokens_is_told(lexicon):
     assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
     assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
-
-
-def test_without_counts_every_row_is_exactly_a_third():
-    assert (smoothed(np.zeros((2, 3))) == np.float32(NEUTRAL)).all()
 
 
 @pytest.mark.parametrize(
@@ -285,21 +275,11 @@ def test_a_damaged_lexicon_is_refused(lexicon, entries):
         tokenizer_from_json(json.dumps({**state, "lexicon": entries}))
 
 
-def test_a_tokenizer_without_lexicon_and_tagger_is_written_as_ever():
-    assert set(json.loads(fit_tokenizer(["a"], TextConfig()).to_json())) == {
-        "version", "kind", "config", "max_length", "vocabulary",
-    }  # fmt: skip
-
-
 def test_a_tokenizer_of_before_these_settings_still_loads():
     state = json.loads(fit_tokenizer(["a b"], TextConfig(min_freq=1)).to_json())
     old = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
     state["config"] = {name: value for name, value in state["config"].items() if name in old}
     assert tokenizer_from_json(json.dumps(state)).config == TextConfig(min_freq=1)
-
-
-def test_a_long_text_of_one_word_is_read_in_no_time():
-    assert Lexicon({"a a": (1.0, 0.0, 0.0)}).of_words("a" * 10, [(0, 10)]) == {}
 
 
 @pytest.mark.slow

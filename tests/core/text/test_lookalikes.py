@@ -1,21 +1,19 @@
 """Characters that look the same: what is read as one, what is left, and where it stood."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.exceptions import ConfigError, RunDamaged
+from core.exceptions import RunDamaged
 from core.text.config import TextConfig
 from core.text.lookalikes import resolve, resolve_places
 from core.text.normalise import prepare, read_lengths, steps
-from core.text.tokenizers import adopt_tokenizer, fit_tokenizer, load_tokenizer, tokenizer_from_json
+from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 from core.text.typed import shares, typed_words, without
 
-STARTERS = sorted(Path(__file__).parents[3].glob("trained/starter-*"))
 TABLE = TextConfig(lookalikes=1, min_freq=1)
 
 
@@ -143,17 +141,6 @@ def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", STARTERS, ids=[folder.name for folder in STARTERS])
-def test_a_starter_reads_as_it_did(folder):
-    tokenizer = load_tokenizer(folder / "tokenizer.json")
-    assert tokenizer.config.lookalikes == 0
-    bare = TextConfig(tokenizer.config.normaliser)
-    for typed, _ in PAIRS:
-        assert tokenizer.encode(typed).text == prepare(typed, bare)
-    assert prepare("isn\u02bct o\ufb03ce good\u200d", bare).replace("\u200d", "") == "isn\u02bct o\ufb03ce good"
-
-
 def test_a_tokenizer_says_its_version_and_one_without_has_none():
     tokenizer = fit_tokenizer(["isn`t"], TABLE)
     state = json.loads(tokenizer.to_json())
@@ -162,9 +149,3 @@ def test_a_tokenizer_says_its_version_and_one_without_has_none():
     assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
     with pytest.raises(RunDamaged, match="lookalikes"):
         tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
-
-
-def test_a_training_keeps_the_reading_of_the_run_it_starts_from():
-    known = fit_tokenizer(["isn`t"], TextConfig(min_freq=1))
-    with pytest.raises(ConfigError, match=r"text\.lookalikes=1: the run that this training starts from reads with 0"):
-        adopt_tokenizer(known, ["isn`t"], TABLE)

@@ -25,11 +25,6 @@ def test_the_most_widespread_are_kept_when_there_are_too_many():
     assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
 
 
-def test_a_pair_and_a_single_token_with_a_blank_inside_cannot_be_confused():
-    tokenizer = NGramTokenizer.fit(["a b", "a b"], TextConfig(min_freq=2))
-    assert tokenizer.size == 2 + len({"a", "b", "a b"})
-
-
 TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
 
 

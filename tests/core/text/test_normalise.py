@@ -74,12 +74,6 @@ def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_fin
     assert normalise(text, "tweet-clean-as-released") == released
 
 
-@pytest.mark.parametrize("text", ["awww... so sweet", "ewww.gross", "www..."])
-def test_a_drawn_out_word_is_no_link_in_tweets_either(text):
-    assert "<url>" not in normalise(text, "tweet")
-    assert normalise("www.a.b", "tweet") == "<url>"
-
-
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
@@ -105,11 +99,6 @@ def test_marks_change_nothing_but_what_they_mark(kind, text):
     marked = normalise(text, kind, elongation=True, capitals=True)
     if "xx" not in marked:
         assert marked == normalise(text, kind)
-
-
-def test_each_mark_can_be_had_alone():
-    assert normalise("SOOO", "lower", elongation=True) == "so xxlong"
-    assert normalise("SOOO", "lower", capitals=True) == "sooo xxcaps"
 
 
 def test_a_tagger_reads_the_same_text_without_lower_case():

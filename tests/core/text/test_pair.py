@@ -3,7 +3,7 @@
 import pytest
 
 from core.text.config import TextConfig
-from core.text.ids import FIRST, UNKNOWN
+from core.text.ids import FIRST
 from core.text.normalise import NORMALISERS, normalise
 from core.text.pair import MARK, SIGN, are_pairs, joined, kept, parted
 from core.text.reading import as_read
@@ -107,9 +107,3 @@ def test_polarity_and_tags_stand_at_the_tokens_of_both_texts():
     assert found.polarity[3] == pytest.approx((1 / 3, 1 / 3, 1 / 3))
     batch = tokenizer.annotate_batch([PAIRS[0]])
     assert batch.polarity.tolist() == [pytest.approx(each) for each in found.polarity]
-
-
-def test_an_unknown_word_is_unknown_in_either_text():
-    tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1))
-    assert tokenizer.encode(joined("zzz", "good")).ids[0] == UNKNOWN
-    assert tokenizer.unknown_share(joined("zzz", "good")) == 0.5

@@ -46,14 +46,6 @@ def test_pieces_of_a_word_are_named_as_byte_pairs_are():
     assert [pairs.name(each) for each in pairs.encode("good").ids] == [" good"]
 
 
-@pytest.mark.slow
-def test_a_lexicon_knows_words_however_they_are_spelt():
-    tokenizer = fitted(word_pieces(), lexicon="vader")
-    found = tokenizer.encode("very GREAT film")
-    polarity = dict(zip(found.tokens, found.polarity, strict=True))
-    assert polarity["GREAT"][0] > 0.5 > polarity["GREAT"][2] and polarity["film"][0] == pytest.approx(1 / 3)
-
-
 def test_texts_are_no_longer_than_the_backbone_has_places():
     assert fitted(word_pieces()).max_length == 16 and fitted(word_pieces(), max_length=38).max_length == 38
     with pytest.raises(ConfigError, match=r"text\.max_length=39: 'tiny' has places for 38 tokens; choose text.max_len"):

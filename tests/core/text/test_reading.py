@@ -3,7 +3,7 @@
 import pytest
 
 from core.text.config import TextConfig
-from core.text.reading import as_read, reading
+from core.text.reading import as_read
 from core.text.tokenizers import fit_tokenizer
 
 TEXTS = [
@@ -35,12 +35,3 @@ def test_texts_are_equal_as_read_exactly_where_a_tokenizer_that_knows_every_word
 def test_an_unknown_word_keeps_texts_apart():
     first, second = as_read(["a zyzzyva", "a quokka"], TextConfig(min_freq=2))
     assert first != second
-
-
-def test_the_settings_that_matter_are_named():
-    assert reading(TextConfig(normaliser="tweet", max_vocab=100)) == {
-        "normaliser": "tweet",
-        "mark_elongation": False,
-        "mark_capitals": False,
-        "tokenizer": "word",
-    }

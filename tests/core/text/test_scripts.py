@@ -1,6 +1,7 @@
 """Texts of any script: where every tokenizer says that its pieces stand, and to which words they belong."""
 
-import numpy as np
+import copy
+
 import pytest
 import tokenizers as hf
 from hypothesis import given, settings
@@ -82,25 +83,13 @@ def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text)
             assert share == pytest.approx(1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["word", "bpe", "byte pairs"])
-@settings(max_examples=40, deadline=None)
-@given(text=texts)
-def test_of_whole_readings_nothing_but_blanks_is_in_no_piece(kind, text):
-    found = TOKENIZERS[kind].encode(text)
-    covered = np.zeros(len(found.text), bool)
-    for start, end in found.offsets:
-        covered[start:end] = True
-    assert not "".join(sign for sign, has in zip(found.text, covered, strict=True) if not has).strip()
-
-
 @pytest.mark.parametrize("kind", TOKENIZERS)
 @pytest.mark.parametrize(
     ("text", "word"),
     [(TEXTS[0], "ভালোবাসি"), (TEXTS[1], "재미있어요"), (TEXTS[2], "رائع"), (TEXTS[2], "مُحَمَّد"), (TEXTS[3], "isn't")],
 )
 def test_all_pieces_of_a_word_of_the_lexicon_have_its_polarity(kind, text, word):
-    tokenizer = fitted(kind)
+    tokenizer = copy.copy(TOKENIZERS[kind])
     tokenizer.take_lexicon(Lexicon({word: (3.0, 0.0, 0.0)}))
     found = tokenizer.encode(text)
     at = found.text.index(word)

@@ -57,16 +57,6 @@ def test_words_get_universal_tags():
 
 
 @pytest.mark.slow
-def test_words_of_other_languages_get_the_same_tags():
-    assert named("Der Film war nicht gut .", "de") == ["DET", "NOUN", "VERB", "PRT", "ADJ", "PUNCT"]
-    assert named("De film was goed .", "nl") == ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
-
-
-def test_marks_and_emoji_are_no_words_whatever_the_tagger_thinks():
-    assert named("<user> 😀 “ ” … $ xxlong") == ["X", "X", "PUNCT", "PUNCT", "PUNCT", "X", "X"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("language", MODELS)
 def test_every_tag_of_a_model_has_a_universal_one(language):
     model = tags._hanta(language)
@@ -120,11 +110,6 @@ def test_the_tagger_reads_words_as_they_were_spelt():
     assert seen == [["We", "saw", "Will", "Smith"]]
 
 
-def test_what_is_cut_off_is_not_tagged():
-    tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1, max_length=4))
-    assert len(tokenizer.encode("one two three four five six").tags) == 4
-
-
 def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     texts = [*ENGLISH, "", "!"]
@@ -134,13 +119,6 @@ def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
         assert batch.tags[row].tolist() == expected + [0] * (20 - len(expected))
         assert one_text(tokenizer.encode(text)).tags[0, : len(expected)].tolist() == expected
     assert batch.polarity is None
-
-
-def test_tags_survive_the_tokenizer_file():
-    tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
-    again = tokenizer_from_json(tokenizer.to_json())
-    assert again.encode(ENGLISH[0]) == tokenizer.encode(ENGLISH[0])
-    assert again.to_json() == tokenizer.to_json()
 
 
 def test_tags_are_found_once_and_kept(monkeypatch):
@@ -200,10 +178,3 @@ def test_auto_switches_off_for_a_language_without_tagger_and_says_so():
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]
     assert tokenizer_from_json(tokenizer.to_json()).notes == tokenizer.notes
-
-
-def test_auto_says_which_language_it_took():
-    tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="auto", min_freq=1))
-    assert tokenizer.tagger.language == "en" and tokenizer.notes == (
-        "parts of speech: the training texts were taken to be English",
-    )

@@ -1,8 +1,6 @@
 """Tokenizers: fitted, deterministic, honest about what they cut, and safe to store."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -66,12 +64,6 @@ def test_automatic_length_is_the_99th_percentile_in_steps_of_8(lengths, expected
     assert automatic_length(lengths) == expected
 
 
-@pytest.mark.parametrize("kind", ["word", "bpe"])
-def test_automatic_length_comes_from_the_training_texts(kind):
-    tokenizer = fit_tokenizer(["x y z " * 15] * 4, TextConfig(tokenizer=kind, max_vocab=300))
-    assert tokenizer.max_length == 48
-
-
 def test_byte_level_has_no_unknown_tokens_and_shows_no_byte_symbols():
     found = BPE.encode("Good dáy 日本 👍")
     assert UNKNOWN not in found.ids
@@ -120,16 +112,6 @@ def test_a_stored_tokenizer_is_the_same_tokenizer(tokenizer, tmp_path):
     assert again.encode("a good <pad> day 👍") == tokenizer.encode("a good <pad> day 👍")
 
 
-@pytest.mark.slow
-def test_fitting_is_the_same_in_another_process():
-    program = (
-        "from core.text.config import TextConfig; from core.text.tokenizers import fit_tokenizer\n"
-        f"print(fit_tokenizer({TEXTS * 5!r}, TextConfig(tokenizer='bpe', max_vocab=300)).to_json())"
-    )
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == BPE.to_json()
-
-
 @ALL
 @pytest.mark.parametrize(
     "damage",
@@ -151,14 +133,6 @@ def test_a_damaged_file_is_refused_by_name(tokenizer, damage, tmp_path):
     path.write_text(damage(tokenizer.to_json()), encoding="utf-8")
     with pytest.raises(RunDamaged, match=r"tokenizer\.json: the tokenizer cannot be read"):
         load_tokenizer(path)
-
-
-def test_a_missing_or_binary_file_is_refused_by_name(tmp_path):
-    with pytest.raises(RunDamaged, match=r"absent\.json"):
-        load_tokenizer(tmp_path / "absent.json")
-    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RunDamaged, match=r"binary\.json"):
-        load_tokenizer(tmp_path / "binary.json")
 
 
 @pytest.mark.parametrize("change", [{"min_freq": "2"}, {"normaliser": "upper"}, {"max_vocab": 1}, {"max_vocab": True}])

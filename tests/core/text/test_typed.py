@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from core.text.config import TextConfig
 from core.text.normalise import prepare
-from core.text.tokenizers import fit_tokenizer
 from core.text.typed import shares, typed_words, without
 
 
@@ -53,13 +52,6 @@ def test_words_are_cut_as_a_person_sees_them(text, expected):
 def test_a_word_goes_with_its_characters_and_the_doubled_space(text, word, left):
     start = text.index(word)
     assert without(text, [(start, start + len(word))]) == left
-
-
-def test_several_words_go_whatever_their_order():
-    text = "a b c, d"
-    spans = typed_words(text)
-    assert without(text, [spans[3], spans[1], spans[2]]) == "a d"
-    assert without(text, spans) == "" and without(text, []) == text
 
 
 NORMALISERS = ("none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released")
@@ -104,15 +96,6 @@ def test_a_token_of_several_words_is_shared_by_their_characters():
     found, tokens = shared("hm...", TextConfig(), r"\w+|\.+")
     assert tokens == ["hm", "..."] and words("hm...") == ["hm", ".", ".", "."]
     np.testing.assert_allclose(found, [[1, 0], [0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])
-
-
-def test_pieces_of_a_byte_level_tokenizer_are_of_their_word():
-    config = TextConfig(tokenizer="bpe", max_vocab=300, min_freq=1, max_length=64)
-    tokenizer = fit_tokenizer(["a film"], config)
-    text = "Unglaublich 👍🏽 영화"
-    found = shares(text, typed_words(text), tokenizer.encode(text).offsets, config)
-    np.testing.assert_array_equal(found.sum(0), 1)
-    assert (found > 0).sum() == found.shape[1] and (found.sum(1) > 2).all()
 
 
 def test_what_stands_behind_the_last_word_that_is_asked_is_nobody_s():

@@ -25,7 +25,6 @@ PARTS = {
     "pn": "pn",
     "stirp": "affect",
 }
-"""The part of speech that each polar slot takes."""
 OTHER_FORM = {"feelp", "affectp", "stirp", "outcomep", "more"}
 STRENGTH = {"mild": 1, "more": 1, "stirp": 1, "strong": 2}
 NOT_FOR_PEOPLE = {"np", "feel", "feelp", "pn", "adv", "they", "it"}
@@ -68,23 +67,20 @@ def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sente
     """Fill a frame so that the whole sentence has the given sign.
 
     Args:
-        frame: the template and its rule of composition.
+        frame: The template and its rule of composition.
         sign: +1 or -1; for a frame of score zero it only says which opinion comes first.
-        rng: the source of every choice.
-        mode: which words may be used. With `unseen` one opinion has a starred word, the others have not.
-
-    Raises:
-        NoFit: if nothing fits this draw.
+        rng: The source of every choice.
+        mode: Which words may be used. With `unseen` one opinion has a starred word, the others have not.
     """
     domain = frame.domain or rng.choice(domains())
     template = SLOT.sub(lambda slot: _clause(slot, rng), frame.template)
     topics = _topics(frame, template, domain, rng)
     chosen = _choose(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
-    text = SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template)
-    return Sentence(
-        _polish(text), _score(frame, sign, chosen), frame, domain, tuple(chosen[index] for index in sorted(chosen))
-    )
+    text = VOWEL.sub(r"\1n ", SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template))
+    text = SENTENCE_START.sub(lambda start: start[0].upper(), text)
+    words = tuple(chosen[index] for index in sorted(chosen))
+    return Sentence(text, _score(frame, sign, chosen), frame, domain, words)
 
 
 def _clause(slot: re.Match[str], rng: Random) -> str:
@@ -94,12 +90,7 @@ def _clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """What a template without clause slots asks for.
-
-    Returns:
-        Its slots in order; per opinion with a noun of its own, the noun's role and whether people are ruled out; the
-        opinions without one.
-    """
+    """Return the slots of a template in order, role and kind of the nouns by opinion, and the opinions without one."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:
@@ -116,7 +107,6 @@ def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, b
 
 
 def _topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
-    """Choose a noun for each opinion; an opinion without a noun of its own is about the first one's."""
     _, own, nounless = _needs(template)
     found: dict[int, Noun] = {}
     for index, (role, no_people) in own.items():
@@ -214,8 +204,3 @@ def _score(frame: Frame, sign: int, chosen: dict[int, Word]) -> int:
     if frame.score.isdigit():
         return chosen[int(frame.score)].score
     return sign * {"zero": 0, "weak": 1, "strong": 2}[frame.score]
-
-
-def _polish(text: str) -> str:
-    text = VOWEL.sub(r"\1n ", text)
-    return SENTENCE_START.sub(lambda start: start[0].upper(), text)

@@ -1,7 +1,6 @@
 """The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
 
-A frame is a template whose slots carry the number of the opinion they belong to: `The {n1} {be1} not {adj1}.` Capital
-slots (`{C1}`, `{W2}`, …) stand for a whole clause and are replaced by one of `clauses.tsv` first.
+Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ class Frame:
     phenomenon: str
     held_out: bool
     """Only the test split uses it."""
-    signs: tuple[int, ...]
-    """Per opinion +1 or -1: the sign of its words, times the sign of the sentence."""
-    denied: tuple[bool, ...]
-    """Per opinion whether the sentence denies its words, so that only deniable ones fit."""
-    score: str
-    """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
-    kinds: frozenset[str]
-    """Kinds of noun that the frame suits; empty: all."""
-    domain: str
-    """The only domain it belongs to; empty: any."""
     template: str
+    signs: tuple[int, ...] = ()
+    """Per opinion +1 or -1: the sign of its words, times the sign of the sentence."""
+    denied: tuple[bool, ...] = ()
+    """Per opinion whether the sentence denies its words, so that only deniable ones fit."""
+    score: str = "zero"
+    """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
+    kinds: frozenset[str] = frozenset()
+    """Kinds of noun that the frame suits; empty: all."""
+    domain: str = ""
+    """The only domain it belongs to; empty: any."""
 
 
 @cache
@@ -51,7 +50,6 @@ def frames() -> tuple[Frame, ...]:
             denied=tuple(sign == "~" for sign in row["signs"]),
             score=row["score"],
             kinds=frozenset(row["kinds"].split()),
-            domain="",
             template=row["template"],
         )
         for row in rows("frames.tsv")
@@ -61,10 +59,6 @@ def frames() -> tuple[Frame, ...]:
             id=f"fact-{number:02d}",
             phenomenon=FACT,
             held_out=row["split"] == "test",
-            signs=(),
-            denied=(),
-            score="zero",
-            kinds=frozenset(),
             domain=row["domain"],
             template=row["template"],
         )

@@ -13,13 +13,10 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from core.data.sources.builtin import challenge, everyday
-from core.data.sources.builtin.challenge import CHALLENGE
 from core.data.sources.builtin.compose import Mode, NoFit, Sentence, compose
-from core.data.sources.builtin.everyday import EVERYDAY
 from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, frames
+from core.data.sources.builtin.handwritten import CHALLENGE, EVERYDAY, class_names, labels, load
 from core.data.sources.builtin.lexicon import held_out
-from core.data.sources.builtin.scale import class_names, labels
 from core.data.table import TEST, TRAIN, VALIDATION
 
 SEED = "built-in corpus 2"
@@ -52,16 +49,11 @@ NEW_FRAME_SHARE = 0.45
 UNSEEN_SHARE = 0.15
 """Test rows with a polar word that training never has."""
 WITH_UNSEEN = (
-    "plain",
-    "contrast",
-    "concession",
-    "verdict",
-    "reported opinion",
-    "then and now",
-    "conditional",
+    *("plain", "contrast", "concession", "verdict", "reported opinion", "then and now", "conditional"),
     "aspect switch",
 )
 """Phenomena in which a second opinion lets a reader infer the unseen word."""
+_UNSEEN_WEIGHT = sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
 WITHOUT_NEW_PAIRS = ("irony",)
 """Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
 
@@ -70,24 +62,21 @@ def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
     """Build the corpus.
 
     Args:
-        classes: the view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
+        classes: The view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
 
     Returns:
         Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
         score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
         by hand, with the same columns.
-
-    Raises:
-        ConfigError: if there is no such view of the scale.
     """
     class_names(classes)
     splits = {name: _table(rows, classes) for name, rows in sentences(neutral=classes != 2).items()}
-    return splits | {CHALLENGE: challenge.load(classes), EVERYDAY: everyday.load(classes)}
+    return splits | {name: load(name, classes) for name in (CHALLENGE, EVERYDAY)}
 
 
 @cache
 def sentences(neutral: bool) -> Mapping[str, tuple[Sentence, ...]]:
-    """All generated sentences by split, shuffled; with or without those of score 0. Drawing them takes 1.5 seconds."""
+    """Draw all sentences by split, shuffled; with or without those of score 0. It takes 1.5 seconds."""
     taken: set[str] = set()
     splits: dict[str, list[Sentence]] = {}
     for split, count in ROWS.items():
@@ -101,7 +90,6 @@ def sentences(neutral: bool) -> Mapping[str, tuple[Sentence, ...]]:
 
 
 def _draw(split: str, shares: dict[str, int], count: int, taken: set[str]) -> list[Sentence]:
-    """Draw sentences of each phenomenon, half of them of each sign, none of them in `taken` (which grows)."""
     found: list[Sentence] = []
     for phenomenon, share in shares.items():
         rng = Random(f"{SEED} {split} {phenomenon}")
@@ -134,14 +122,9 @@ def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool
     new_frame = rng.random() < NEW_FRAME_SHARE
     if phenomenon in NEUTRAL_SHARES:
         return new_frame, "seen", False
-    if phenomenon in WITH_UNSEEN and rng.random() < UNSEEN_SHARE * sum(SHARES.values()) / _unseen_weight():
+    if phenomenon in WITH_UNSEEN and rng.random() < UNSEEN_SHARE * sum(SHARES.values()) / _UNSEEN_WEIGHT:
         return new_frame, "unseen", False
     return new_frame, "seen", not new_frame and phenomenon not in WITHOUT_NEW_PAIRS
-
-
-@cache
-def _unseen_weight() -> int:
-    return sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
 
 
 @cache

@@ -1,24 +1,46 @@
-"""What the hand-written splits share: a file of sentences with scores becomes a split like the generated ones."""
+"""The scale of the built-in corpus, and its splits that were written by hand, one sentence after the other.
+
+`challenge.tsv` has 350 hard sentences, each about one phenomenon; for 100, drawn with a fixed seed over all phenomena,
+`second` is the score by a labeller who saw the texts and the scale only. `everyday.tsv` has 200 short sentences, ten of
+each walk of life (domain). Scores are from -2 (very negative) to 2 (very positive; 0: mixed or neutral). Written and
+labelled by language models, in separate sessions, and never trained on.
+"""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from core.data.sources.builtin.scale import labels
+from core.exceptions import ConfigError
 
+CHALLENGE, EVERYDAY = "challenge", "everyday"
+NAMES = {
+    2: ("negative", "positive"),
+    3: ("negative", "neutral", "positive"),
+    5: ("very negative", "negative", "neutral", "positive", "very positive"),
+}
 COLUMNS = ["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]
 
 
-def read(name: str) -> pd.DataFrame:
-    """Read the sentences of a file beside this one as written: text, score (int64) and the file's further columns.
+def class_names(classes: int) -> tuple[str, ...]:
+    """Return the names of two, three or five classes in label order; a ConfigError refuses another number."""
+    if classes not in NAMES:
+        raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
+    return NAMES[classes]
 
-    Those are text; `second`, a second score, is Int64 and missing where a sentence has none.
-    """
-    return pd.read_csv(
-        Path(__file__).with_name(name),
+
+def labels(scores: np.ndarray, classes: int) -> np.ndarray:
+    """See scores from -2 to 2 as class numbers (int64): 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
+    return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
+
+
+def read(name: str) -> pd.DataFrame:
+    """Read the sentences of a split as written: text, score (int64), `second` (Int64), phenomenon and domain."""
+    rows = pd.read_csv(
+        Path(__file__).with_name(f"{name}.tsv"),
         sep="\t",
         quoting=csv.QUOTE_NONE,
         encoding="utf-8",
@@ -26,21 +48,12 @@ def read(name: str) -> pd.DataFrame:
         na_values={"second": [""]},
         dtype={"text": "str", "score": "int64", "phenomenon": "str", "domain": "str", "second": "Int64"},
     )
+    return rows.assign(**{"domain" if name == CHALLENGE else "phenomenon": name})
 
 
-def split(rows: pd.DataFrame, classes: int) -> pd.DataFrame:
-    """Return the sentences in the columns of the generated splits.
-
-    Args:
-        rows: text, score, phenomenon and domain.
-        classes: the view of the scale. 2: negative, positive, with score 0 left out; 3: with neutral between them;
-            5: the scale as it is.
-
-    Returns:
-        Frame with a fresh index and text, label (int64, from most negative to most positive), phenomenon, score,
-        domain, frame (empty: no template) and unseen (False: no word was held out of training on purpose).
-    """
+def load(name: str, classes: int = 2) -> pd.DataFrame:
+    """Return a split in the columns of the generated ones (`generate`); of two classes score 0 is left out."""
+    rows = read(name)
     if classes == 2:
         rows = rows[rows["score"] != 0].reset_index(drop=True)
-    label = labels(rows["score"].to_numpy(), classes)
-    return rows.assign(label=label, frame="", unseen=False)[COLUMNS]
+    return rows.assign(label=labels(rows["score"].to_numpy(), classes), frame="", unseen=False)[COLUMNS]

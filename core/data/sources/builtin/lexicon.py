@@ -54,7 +54,7 @@ def rows(name: str) -> list[dict[str, str]]:
 
 @cache
 def words() -> tuple[Word, ...]:
-    """All polar words and phrases, in the order of the file."""
+    """Return all polar words and phrases, in the order of the file."""
     return tuple(
         _word(entry, row["part"], row["kind"], int(row["score"]))
         for row in rows("lexicon.tsv")
@@ -85,10 +85,9 @@ def fillers() -> dict[str, tuple[str, ...]]:
 
 
 def held_out(word: Word, phenomenon: str) -> bool:
-    """Whether training never shows this word in this phenomenon: one pair in eight, by checksum, alike everywhere.
+    """Return whether training never shows this word in this phenomenon: one pair in eight, by checksum.
 
-    Situations and irregular forms (tastier, given) occur in one phenomenon only, where holding them out would make
-    them unseen words: they are never held out.
+    Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """
     one_use = word.part == "situation" or (
         word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")

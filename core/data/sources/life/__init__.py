@@ -1,7 +1,6 @@
-"""Everyday life: short sentences on what happens to people and what they think of it, none made from a template.
+"""Everyday life: short sentences on what happens to people, none from a template, in `life.tsv`.
 
-`life.tsv` holds labels, texts and domains. Written and labelled by language models without the everyday
-and the challenge set of the built-in corpus before them, so that a model may learn from these and be judged on those.
+Written and labelled by language models without the splits of the built-in corpus that models are judged on.
 """
 
 from __future__ import annotations

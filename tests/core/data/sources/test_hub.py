@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from core.config import compose
 from core.data.sources import SOURCES
 from core.data.sources.hub import fetch
 from core.exceptions import NotAvailable
@@ -106,21 +107,16 @@ def run(names, url, home):
 
 @pytest.mark.slow
 def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_path):
-    first = run("sst2", hub.url, tmp_path)
+    first = run("sst2 sentiment140 yelp-5 imdb", hub.url, tmp_path)
     assert "{'train': ['train " in first and "'test': ['dev 0', 2]} ('negative', 'positive')" in first
     assert "3 rows with the label -1 (withheld) left out" in first
-    assert len([path for command, path in hub.requests if command == "GET"]) == 3
-    hub.requests.clear()
-    assert run("sst2", hub.url, tmp_path) == first
-    assert hub.requests == []
-    assert run("sst2", "http://127.0.0.1:9", tmp_path) == first
-
-
-@pytest.mark.slow
-def test_the_parquet_branch_and_other_columns_and_label_values(hub, tmp_path):
-    said = run("sentiment140", hub.url, tmp_path)
-    assert "'test': ['judged 0', 4]" in said and "('negative', 'positive')" in said
-    assert "test: 2 rows of class 'neutral' left out, train has none" in said
+    assert len([path for command, path in hub.requests if command == "GET" and "/sst2/" in path]) == 3
+    assert "'test': ['judged 0', 4]" in first  # of the Parquet branch, with other columns and label values
+    assert "test: 2 rows of class 'neutral' left out, train has none" in first
+    assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in first
+    assert "not checked against the hub" in first
+    assert "\nDataError train-00000-of-00001.parquet: this Parquet file is damaged" in first
+    assert first.startswith(run("sst2", "http://127.0.0.1:9", tmp_path))
 
 
 @pytest.mark.slow
@@ -128,14 +124,6 @@ def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
     said = run("sst2", "http://127.0.0.1:9", tmp_path)
     assert said.startswith("NotAvailable 'sst2': the Hugging Face hub cannot be reached from here")
     assert "--data PATH" in said and "SENTISCOPE_DATA" in said
-
-
-@pytest.mark.slow
-def test_a_file_that_the_hub_lacks_or_that_is_damaged_is_told(hub, tmp_path):
-    said = run("yelp-5 imdb", hub.url, tmp_path)
-    assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in said
-    assert "not checked against the hub" in said
-    assert "\nDataError train-00000-of-00001.parquet: this Parquet file is damaged" in said
 
 
 def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
@@ -147,3 +135,23 @@ def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
 def test_no_repository_known(monkeypatch):
     with pytest.raises(NotAvailable, match="no hub repository is known for 'ohsumed'"):
         fetch(SOURCES["ohsumed"])
+
+
+def test_every_source_says_what_it_is_and_whether_it_was_checked():
+    for source in SOURCES.values():
+        assert source.title and source.licence and source.citation and source.language
+        assert source.checked
+        if source.hub:
+            assert source.labels and "train" in source.hub.files
+            assert all(file.endswith(".parquet") for files in source.hub.files.values() for file in files)
+
+
+def test_class_names_stand_in_label_order():
+    assert SOURCES["sst5"].classes == ("very negative", "negative", "neutral", "positive", "very positive")
+    assert SOURCES["sentiment140"].classes == ("negative", "neutral", "positive")
+    assert len(SOURCES["tweeteval_emoji"].classes) == 20
+
+
+def test_suggested_settings_exist_and_are_valid():
+    for source in SOURCES.values():
+        compose("vanilla", source.settings)
