@@ -44,10 +44,7 @@ def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     ("arguments", "said"),
     [
         (("nobody",), "no run 'nobody'"),
-        (("starter-vanilla", "--suite", "none.yaml"), "none.yaml: no such file"),
         (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY"),
-        (("starter-vanilla", "--map", "positive=happy"), "--map positive=happy: a class is negative, neutral"),
-        (("starter-vanilla", "--map", "joy=positive"), "--map joy=…: no run has this class"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_2(cli, file, arguments, said):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import io
 import json
@@ -10,11 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 from mixtures import mix_in
 from scipy.stats import binomtest
@@ -67,30 +64,19 @@ def load(result):
     return json.loads(out)
 
 
-def test_train_reports_status_metrics_intervals_and_lambda(trained):
-    assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
+def test_train_reports_metrics_within_their_intervals_and_lambda(trained):
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
     for split in ("validation", "test"):
-        assert 0.9 <= trained["metrics"][split]["accuracy"] <= 1
         low, high = trained["intervals"][split]["accuracy"]
-        assert low <= trained["metrics"][split]["accuracy"] <= high
+        assert 0.9 <= trained["metrics"][split]["accuracy"] and low <= trained["metrics"][split]["accuracy"] <= high
     assert np.shape(trained["lambda"]) == (2, 1)
     assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "the file is empty"),
-        ("text,label\n", "holds a single row"),
-        ("a fine day\na dull day\n" * 20, "40 rows with one column and no labels"),
-        ("text,label\n" + "a fine day,good\n" * 20, "every row has the label 'good'"),
-    ],
-)
-def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place, content, said):
-    (place / "odd.csv").write_text(content)
+def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place):
+    (place / "odd.csv").write_text("text,label\n" + "a fine day,good\n" * 20)
     code, out, err = cli("train", "--data", "odd.csv", "--model", "vanilla", "--name", "odd", *TINY)
-    assert (code, out) == (2, "") and said in " ".join(err.split())
+    assert (code, out) == (2, "") and "every row has the label 'good'" in " ".join(err.split())
     assert not list((place / "runs").glob("*odd*"))
 
 
@@ -229,45 +215,43 @@ def jsonl(path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
-        (["--data", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
         (["--data", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
         (["--data", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
         (["--data", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
         (["--data", "none.csv", "--to", "none-out.csv"], "none.csv"),
-        (["--data", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
         (["so good", "--to", "none-out.csv"], "--to belongs to --data"),
         (["so good", "--set", "data.text=x"], "--set belongs to --data"),
     ],
 )
 def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
     (place / "mine.csv").write_text("id,review\n" + "1,so good\n" * 20)
-    (place / "late.csv").write_text("id,review\n" + "1,so good\n" * 6000 + "2,so,bad\n")
     code, out, err = cli("predict", "first", *words)
     assert (code, out) == (2, "") and message in err and "Traceback" not in err
     assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
 
 
+PEAKS = """
+import resource, sys
+from core.cli import main
+
+for rows in (8_192, 40_000):
+    sys.argv = ["sentiscope", "predict", "first", "--data", f"{rows}.csv", "--to", f"said-{rows}.csv"]
+    main()
+    print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
+
+
 def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
-    """Peak of everything that predicts, in processes of their own; a row more may cost 100 bytes at most."""
-    peaks = []
-    for rows in (10_000, 60_000):
-        path = place / f"{rows}.csv"
-        path.write_text("id,review,stars\n" + "".join(f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows)))
-        words = ["predict", "first", "--data", path.name, "--to", "many.csv"]
-        environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
-        command = [sys.executable, "-m", "core.cli", *words]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = psutil.Popen(command, cwd=place, env=environment, **silent)
-        peak = 0
-        while process.poll() is None:
-            with contextlib.suppress(psutil.Error):
-                peak = max(peak, sum(each.memory_info().rss for each in [process, *process.children(recursive=True)]))
-            time.sleep(0.02)
-        assert process.returncode == 0
-        peaks.append(peak)
-        assert sum(1 for _ in (place / "many.csv").open()) == rows + 1
-    assert peaks[1] - peaks[0] < 100 * 50_000 + 20e6
+    """Of the process that predicts and of the one that reads, at their peaks: two blocks of rows, then eight more."""
+    for rows in (8_192, 40_000):
+        lines = (f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows))
+        (place / f"{rows}.csv").write_text("id,review,stars\n" + "".join(lines))
+    environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
+    command = [sys.executable, "-c", PEAKS]
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
+    before, after = (sum(map(int, line.split())) * 1024 for line in done.stdout.splitlines()[1::2])
+    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001
+    assert after - before < 12e6
 
 
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
@@ -453,21 +437,6 @@ def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirre
     assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
 
 
-def test_runs_are_listed_and_what_cannot_be_shown_or_cancelled_is_refused(cli, trained):
-    rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
-    assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
-    assert rows["first"]["status"] == "done" and rows["first"]["metrics"] == trained["metrics"]
-    assert cli("runs", "show", "gone")[0] == 2
-    assert cli("runs", "cancel", "first")[0] == 2
-
-
-def test_presets_of_one_paper(cli):
-    rows = load(cli("presets", "--paper", "7ess-Xin", "--json"))["presets"]
-    assert len(rows) == 20
-    assert {row["paper"] for row in rows} == {"tweet_encoder_7essxin"}
-    assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
-
-
 def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
@@ -488,28 +457,11 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
         (["sentifomer"], "did you mean 'sentiformer'?"),
         (["vanilla", "--paper", "ndt"], "not both"),
         (["vanilla", "--classes", "1"], "--classes 1: 2 to"),
-        (["--vocabulary", "0"], "--vocabulary 0: 1 to"),
     ],
 )
 def test_presets_that_there_are_not_are_refused(cli, arguments, words):
     code, out, err = cli("presets", *arguments)
-    assert (code, out) == (2, "")
-    assert words in " ".join(err.split())
-
-
-def test_presets_and_data_are_listed_with_their_sources(cli):
-    names = {row["name"] for row in load(cli("presets", "--json"))["presets"]}
-    assert {"vanilla", "vanilla-swiglu", "differential", "differential-v2", "ndt-free-n4", "tfidf-logreg"} <= names
-    rows = load(cli("data", "list", "--json"))["data"]
-    assert rows[0]["name"] == "built-in" and all(row["checked"] for row in rows)
-
-
-def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
-    found = load(cli("data", "check", "reviews.csv", "--json"))
-    assert found["ok"] and found["splits"] == {"train": 96, "validation": 12, "test": 12}
-    (place / "one.csv").write_text("text,label\na film,good\nanother,good\n")
-    code, out, err = cli("data", "check", "one.csv", "--json")
-    assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
+    assert (code, out) == (2, "") and words in " ".join(err.split())
 
 
 @pytest.mark.parametrize(
@@ -518,7 +470,6 @@ def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
         (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
         (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
         (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
-        (["data", "check", "~nosuch/x.csv"], "~nosuch/x.csv"),
         (["data", "check", "/dev/zero"], "/dev/zero"),
     ],
 )
@@ -546,25 +497,22 @@ WRONG = {
     "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
     "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),
     "no value": (["train", "--set", "training.lr"], "write name=value"),
-    "wrong type": (["train", "--epochs", "0"], "training.epochs=0"),
     "unknown data": (["train", "--data", "sst22"], "sst2"),
     "missing file": (["train", "--data", "none/of.csv"], "of.csv"),
     "endless name": (["train", "--data", "x" * 5000], "at most 4096 characters"),
-    "endless file": (["train", "--data", "x" * 4000 + ".csv"], "File name too long"),
     "half a character": (["train", "--data", "\udcff"], "\\udcff"),
-    "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
     "taken name": (["train", "--name", "first"], "a run 'first' already; choose another name"),
     "no cost": (["evaluate", "first", "--cost", "positive=much"], "--cost: write class=ratio"),
-    "cost of no class": (["evaluate", "first", "--cost", "joy=2"], "--cost joy: no class of run 'first'"),
     "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
+    "no run to show": (["runs", "show", "gone"], "no run 'gone'"),
+    "nothing to cancel": (["runs", "cancel", "first"], "nothing to cancel"),
     "escaping run": (["predict", "../../etc", "x"], "no run"),
     "nothing to predict": (["predict", "first"], "nothing to predict"),
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
-    "unknown figure": (["figures", "first", "--to", "figures", "--only", "roc,rco"], "no figure is called 'rco'"),
     "figures without a place": (["figures", "first"], "Missing option '--to'"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
     "resume and settings": (
-        ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],
+        ["train", "--resume", "first", "--epochs", "3", "--data", "x"],
         "leave out --data, --epochs",
     ),
     "no such option": (["train", "--modle", "x"], "No such option"),
@@ -574,26 +522,16 @@ WRONG = {
     "no zip": (["runs", "import", "bad.zip"], "bad.zip: is not a zip file"),
     "no such layer": (["steps", "first", "good", "--layer", "7"], "layer 7: this model has layers 1 to 2"),
     "no such class": (["explain", "first", "good", "--target", "nice"], "has negative, positive"),
-    "no such method": (["explain", "first", "good", "--method", "lime"], "one of deletion, sh"),
     "parts by a method": (["explain", "first", "good", "--parts", "--method", "deletion"], "leave --parts out"),
-    "methods by a method": (["explain", "first", "good", "--methods", "--method", "deletion"], "leave --methods out"),
-    "methods and parts": (["explain", "first", "good", "--methods", "--parts"], "one of them"),
     "lambdas and parts": (["explain", "first", "good", "--lambdas", "--parts"], "one of them"),
-    "lambdas by a method": (["explain", "first", "good", "--lambdas", "--method", "deletion"], "leave --lambdas out"),
     "believe a strange method": (["believe", "first", "--method", "lime"], "lime"),
     "believe of nothing": (["believe", "first", "--limit", "0"], "--limit 0"),
     "agreement on no split": (["agreement", "first", "--split", "train"], "it has "),
     "agreement below nothing": (["agreement", "first", "--limit", "-1"], "a number of texts, or 0 for all"),
-    "patch of other lengths": (
-        ["patch", "first", "word1 is good", "bad"],
-        "The first has 3: word1 | is | good; the second 1: bad",
-    ),
+    "patch of other lengths": (["patch", "first", "word1 is good", "bad"], "3: word1 | is | good; the second 1: bad"),
     "flip to no class": (["flip", "first", "good", "--target", "nice"], "has negative, positive"),
     "flip without reading": (["flip", "first", "good", "--readings", "0"], "readings 0: from 1 to 4"),
-    "no place": (["distance", "first", "good"], "mark one place with {}"),
-    "two places": (["distance", "first", "{} {}"], "there are 2"),
     "too many words": (["distance", "first", "not good", "--most", "99"], "from 0 to"),
-    "nothing to put in": (["distance", "first", "not good", "--insert", "|"], "nothing to put in"),
     "distance to no class": (["distance", "first", "not good", "--target", "nice"], "has negative, positive"),
     "distance against nobody": (["distance", "first", "not good", "--against", "nobody"], "nobody"),
     "no such map": (["project", "first", "--method", "mds"], "pca, tsne, umap"),
@@ -630,6 +568,8 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\n" * 20)
     code, out, err = cli("data", "check", "few.csv")
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
+    code, out, _ = cli("data", "check", "few.csv", "--json")
+    assert code == 2 and not json.loads(out)["ok"]
 
 
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):

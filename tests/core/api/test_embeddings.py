@@ -98,10 +98,7 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
         (("neighbours", "clouds", "good", "--where", "wrong"), "one of the three"),
         (("neighbours", "clouds", "--where", "wrongly"), "--where wrongly"),
         (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "in the space of the head alone"),
-        (("neighbours", "clouds", "--where", "wrong"), "has no weights"),
         (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
-        (("neighbours", "clouds", "--key", "x", "--space", "layer 9"), "'layer 9'"),
-        (("groups", "clouds", "--split", "dev"), "has no predictions of a split 'dev'"),
     ],
 )
 def test_what_cannot_be_answered_is_said_without_a_traceback(cli, asked, told):

@@ -115,16 +115,9 @@ def test_labels_are_not_doubted_where_the_data_are_gone(cli):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nobody",), "no run 'nobody'"),
-        (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
-        (("three", "--where", "colour=red"), "Names: truth, said, margin"),
         (("three", "--order", "shortest"), "no order shortest; there are sure, wrong, margin, unsure, file"),
-        (("three", "--csv", "no/such/x.csv"), "cannot be written"),
-        (("three", "--csv", f"{'x' * 300}.csv"), "cannot be written"),
-        (("three", "--csv", "~nosuchuser/x.csv"), "cannot be written"),
         (("three", "--csv", "/dev/null"), "not a file"),
         (("three", "--against", "nosuch"), "nosuch"),
-        (("three", "--where", "tag=irony"), "tag 'irony': there is none; the tags are negation"),
         (("three", "--tags", "--against", "twenty"), "cannot be compared"),
     ],
 )
@@ -179,8 +172,6 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     ("arguments", "said"),
     [
         (("--where", "wrong"), "name it with --save NAME"),
-        (("--save", "x", "--where", "truth=none"), "no class 'none'"),
-        (("--save", " "), "is no name for a slice"),
         (("--rm", "nobody"), "no slice nobody of the data of run 'three'"),
         (("--save", "x", "--where", "ids:0123456789abcdef"), "are not kept here"),
     ],

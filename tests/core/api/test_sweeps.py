@@ -84,14 +84,8 @@ def test_the_list_and_the_table_of_a_sweep(done, cli):
 
 
 REFUSED = {
-    "another plan": (("sweep", "study", "--model", "vanilla"), "another plan"),
     "no plan": (("sweep", "nothing"), "no sweep 'nothing'"),
-    "preset": (("sweep", "x", "--model", "vanila"), "did you mean 'vanilla'"),
-    "setting": (("sweep", "x", "--grid", "training.lrr=1"), "did you mean 'training.lr'"),
-    "grid": (("sweep", "x", "--grid", "training.lr"), "write name=value"),
     "seeds": (("sweep", "x", "--seeds", "many"), "a number of seeds"),
-    "data": (("sweep", "x", "--data", "bild-in"), "no data set"),
-    "metric": (("sweeps", "show", "study", "--metric", "acc"), "no metric 'acc'"),
     "baseline": (("sweeps", "show", "study", "--baseline", "cnn"), "no cell 'cnn'"),
     "cancel": (("sweeps", "cancel", "study"), "nothing to cancel"),
     "csv": (("sweeps", "show", "study", "--csv", "no/where.csv"), "no/where.csv"),
