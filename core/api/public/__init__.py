@@ -23,8 +23,8 @@ from core.api.counter_examples import (
     counter_examples_remove,
 )
 from core.api.data import data_card, data_check, data_list
+from core.api.examination import doctor
 from core.api.inspection import pair
-from core.api.machine import doctor
 from core.api.models import backbones_check, backbones_list, presets, presets_show
 from core.api.objects import Run, Runs, Sentence, pretrain, run, runs, train
 from core.api.runs import runs_import

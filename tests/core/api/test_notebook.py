@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import api, notebook
+from core import api
+from core.api import notebook
 from core.api.objects import Run, Runs, run, runs
 
-TRAINED = Path(__file__).resolve().parents[2] / "trained"
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TYPED = "<script>alert(1)</script> & a good film"
 
 

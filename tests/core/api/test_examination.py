@@ -9,7 +9,8 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from core import api, doctor
+from core import api
+from core.api.examination import AGAIN
 from core.cli import app
 from core.config import compose
 from core.runs.record import RECORD
@@ -73,7 +74,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "brought"))
     (tmp_path / "brought" / "starter-x").mkdir(parents=True)
     (problem,) = api.doctor()["problems"]
-    assert "starter-x" in problem and problem.endswith(doctor.AGAIN)
+    assert "starter-x" in problem and problem.endswith(AGAIN)
 
 
 @pytest.mark.slow
@@ -119,4 +120,4 @@ def test_a_missing_library_is_told(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", without)
     result = api.doctor()
     assert result["versions"]["umap-learn"] is None
-    assert result["problems"] == [f"umap-learn is not installed: {doctor.AGAIN}"]
+    assert result["problems"] == [f"umap-learn is not installed: {AGAIN}"]
