@@ -202,8 +202,7 @@ def _rules(group: object) -> _Rules:
 def _rules_of(kind: type) -> _Rules:
     own = [each for each in declared(kind) if "." not in each.name]
     return _Rules(
-        tuple((each.name, each.within) for each in own if each.within),
-        tuple(each for each in own if each.needs),
+        tuple((each.name, each.within) for each in own if each.within), tuple(each for each in own if each.needs)
     )
 
 

@@ -192,12 +192,7 @@ READ: dict[str, Read] = {
         dict.fromkeys(["Anger, annoyance", "Grief, loss", "Joy, excitement"], 20),
         set(),
     ),
-    "negated names": (
-        "utf-8",
-        "text, label",
-        dict.fromkeys(["bad", "good", "not", "not bad", "not good"], 12),
-        set(),
-    ),
+    "negated names": ("utf-8", "text, label", dict.fromkeys(["bad", "good", "not", "not bad", "not good"], 12), set()),
     "plus and minus": ("utf-8", "text, label", {"-1": 20, "0": 20, "+1": 20}, set()),
     "77 intents": ("utf-8", "text, intent", {f"ask_{n}": 8 for n in range(77)}, {"small-class"}),
     "online shop": ("utf-8", "reviewText, overall", {str(n): 12 for n in range(1, 6)}, set()),

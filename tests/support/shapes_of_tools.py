@@ -237,10 +237,7 @@ SHAPES = (
     ),
     Shape("columns.json", as_json({"text": texts(), "label": labels()})),
     Shape("columns_below.json", as_json({"data": {"text": texts(), "label": labels()}})),
-    Shape(
-        "by_column.json",
-        as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))}),
-    ),
+    Shape("by_column.json", as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))})),
     Shape("by_row.json", as_json(dict(enumerate(objects())))),
     Shape("by_name.json", as_json({f"r{n}": row for n, row in enumerate(objects())})),
     Shape(
@@ -393,11 +390,7 @@ SHAPES = (
     ),
     Shape("notes.zip", _bytes(zipped(a_dot_pdf=b"%PDF", b_dot_doc=b"x")), refused="in it: `a.pdf`, `b.doc`"),
     Shape("folders.zip", _bytes(class_folders_zipped("data/")), found={"class-folders": ROWS}),
-    Shape(
-        "movies.zip",
-        _bytes(class_folders_zipped("reviews/train/", "reviews/test/")),
-        found={"class-folders": ROWS},
-    ),
+    Shape("movies.zip", _bytes(class_folders_zipped("reviews/train/", "reviews/test/")), found={"class-folders": ROWS}),
     Shape(
         "competition.zip",
         _bytes(
@@ -441,9 +434,5 @@ SHAPES = (
 )
 """Single files."""
 
-FOLDERS = (
-    Shape("classes", _class_folders),
-    Shape("movies", _movie_folders),
-    Shape("competition", _competition),
-)
+FOLDERS = (Shape("classes", _class_folders), Shape("movies", _movie_folders), Shape("competition", _competition))
 """Folders; `classes` is of their training rows, or of all."""

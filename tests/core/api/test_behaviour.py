@@ -42,10 +42,7 @@ def test_capabilities_stand_by_run_with_their_intervals(cli, file):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (("nobody",), "no run 'nobody'"),
-        (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY"),
-    ],
+    [(("nobody",), "no run 'nobody'"), (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY")],
 )
 def test_what_cannot_be_asked_is_refused_with_2(cli, file, arguments, said):
     code, out, err = cli("behave", *arguments)

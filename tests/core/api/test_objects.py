@@ -15,13 +15,7 @@ from core.exceptions import InputError, RunDamaged
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "not bad at all"
-TINY = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "training.batch_size": 8,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
 
 
 @pytest.fixture
