@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import interpret, runs
-from core.api.inspection import open_text, present
+from core import runs
+from core.api.inspection import describe_text, open_text, present
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
 from core.cells import decimals
@@ -30,7 +30,8 @@ def parts(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.parts(text, target, change, unmixed=edits.unmixed)
     return {
-        **describe_target(run, text, edits, loaded, found),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, found),
         "tokens": list(found.tokens),
         "parts": list(map(present, found.parts)),
         "note": found.note,
@@ -52,7 +53,8 @@ def lambdas(
     found = loaded.lambdas(text, target, change, unmixed=edits.unmixed)
     curves = map(present, found.curves)
     return {
-        **describe_target(run, text, edits, loaded, found),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, found),
         "curves": [{key: value for key, value in each.items() if key != "now"} for each in curves],
         "note": found.note,
     }
@@ -82,9 +84,7 @@ def patch(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "donor": donor,
         "target": found.target,
         "prediction": answer(loaded.record, found.probabilities),
@@ -98,12 +98,10 @@ def patch(
     }
 
 
-def describe_target(
-    run: str, text: str, edits: interpret.edits.Edits, loaded: runs.load.LoadedRun, found: Any
-) -> dict[str, Any]:
-    """Return what every explanation begins with: the run, the text, the class and what the model answers."""
-    said = {"target": found.target, "prediction": answer(loaded.record, found.probabilities)}
-    return {"run": run, "text": text, "edit": edits.encode(), **said, "log_odds": found.log_odds}
+def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
+    """Return the class that an explanation is of, and what the model answers."""
+    said = answer(loaded.record, found.probabilities)
+    return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
 def print_log_odds(result: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from core import interpret
 from core.api import ablation
-from core.api.ablation import describe_target, draw_bars, print_lambdas, print_log_odds, print_parts
-from core.api.inspection import open_text, present
+from core.api.ablation import describe_answer, draw_bars, print_lambdas, print_log_odds, print_parts
+from core.api.inspection import describe_text, open_text, present
 from core.api.options import Change, Edit, OnProgress, PairText, RunName, Store, Target, Typed
 from core.api.printing import say, tabulate, write_rho
 from core.cells import decimals
@@ -63,11 +63,10 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     method = method or "deletion"
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.explain(text, method, target, change, unmixed=edits.unmixed)
-    known = describe_target(run, text, edits, loaded, found)
     return {
-        **{name: known.pop(name) for name in ("run", "text", "edit")},
+        **describe_text(run, text, edits),
         "method": method,
-        **known,
+        **describe_answer(loaded, found),
         "words": list(map(present, found.words)),
         "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
         "agreement": found.agreement,
@@ -106,7 +105,8 @@ def methods(
     *_, found = loaded.watched(tell).side_by_side(text, target, change, unmixed=edits.unmixed)
     by, first = found.by, found.by["deletion"]
     return {
-        **describe_target(run, text, edits, loaded, first),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, first),
         "words": [
             {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
             for place, word in enumerate(first.words)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from rich.text import Text
 
 from core import behaviour, interpret, runs
-from core.api.inspection import open_text
+from core.api.inspection import describe_text, open_text
 from core.api.options import (
     Against,
     Change,
@@ -76,20 +76,18 @@ def flip(
     for found in loaded.flips(text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
-    allowed = found.allowed
+    allowed, record = found.allowed, loaded.record
 
     def told(flipped: interpret.flip.Flip) -> dict[str, Any]:
-        said = answer(loaded.record, flipped.probabilities)
-        return {"text": flipped.text, **said, "moves": [_move(each) for each in flipped.moves]}
+        said = answer(record, flipped.probabilities)
+        return {"text": flipped.text, **said, "moves": list(map(_move, flipped.moves))}
 
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "target": found.target,
         **answer(loaded.record, found.probabilities),
         "flip": found.flip and told(found.flip),
-        "also": [told(each) for each in found.also],
+        "also": list(map(told, found.also)),
         "verdict": found.verdict,
         "readings": found.readings,
         "moves_allowed": {

@@ -39,6 +39,11 @@ def open_text(
     return loaded, edits, intervene or edits.intervention()
 
 
+def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
+    """Return what every answer about a text begins with."""
+    return {"run": run, "text": text, "edit": edits.encode()}
+
+
 def present(found: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that are not None."""
     return {name: value for name, value in dataclasses.asdict(found).items() if value is not None}
@@ -78,9 +83,7 @@ def inspect(
         words = "" if labels is None else ", ".join(labels) or evaluation.scores.NOTHING
         find_drawing("inside")(view, Path(html), record, words)
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "read_as": view.read_as,
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
@@ -124,9 +127,7 @@ def steps(
     last = found.stages[-1].matrices[-1]
     chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "tokens": list(found.tokens),
         **{name: getattr(found, name) for name in ("layer", "head", "component", "layers", "heads", "components")},
         "prediction": answer(loaded.record, chances),

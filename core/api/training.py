@@ -26,6 +26,32 @@ from core.runs.store import RunStore
 from core.runs.teacher import teacher_of
 from core.runs.worker import execute
 
+SCORES = {
+    "single": {
+        "accuracy": "metrics.*.accuracy",
+        "95 %": "intervals.*.accuracy",
+        "F1 macro": "metrics.*.f1_macro",
+        "TF-IDF": "yardstick.splits.*.accuracy",
+    },
+    "multi": {
+        "F1 macro, tuned": "tuned.metrics.*.f1_macro",
+        "95 %": "tuned.intervals.*.f1_macro",
+        "TF-IDF, tuned": "yardstick.tuned.splits.*.f1_macro",
+        "at 0.5": "metrics.*.f1_macro",
+        "TF-IDF at 0.5": "yardstick.splits.*.f1_macro",
+        "F1 micro at 0.5": "metrics.*.f1_micro",
+        "AUPR": "metrics.*.average_precision",
+    },
+    "tokens": {
+        "span F1": "metrics.*.span_f1",
+        "95 %": "intervals.*.span_f1",
+        "precision": "metrics.*.span_precision",
+        "recall": "metrics.*.span_recall",
+        "token accuracy": "metrics.*.token_accuracy",
+    },
+}
+"""Task → title of a first number → its place in a `summary`; *: the split."""
+
 Start = Annotated[AnyRun, Typed(name="--from", metavar="RUN", kind=str)]
 Name = Annotated[str, Typed("Name of the run; default: data, model, seed and time.")]
 Seed = Annotated[int | None, Typed("Short for --set training.seed.")]
@@ -184,20 +210,12 @@ def summary(record: RunRecord) -> dict[str, Any]:
 
 def started(start: Mapping[str, Any]) -> str:
     """Describe what a training copied: of which run, how much, and what is new."""
-    parts = [
-        f"{count(start['words'])} words" if start["words"] else "",
-        *_tops(start["partly"]),
-        *_tops(start["fresh"]),
-    ]
-    new = ", ".join(filter(None, dict.fromkeys(parts)))
-    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied" + (
-        f"; new, in whole or in part: {new}" if new else ""
-    )
-
-
-def _tops(names: Sequence[str]) -> list[str]:
-    """Name tensors by the part of the model that they belong to: `layers.1.attention.query.weight` → `query`."""
-    return [name.split(".")[-2] if name.count(".") > 1 else name.split(".")[0] for name in names]
+    words = [f"{count(start['words'])} words"] if start["words"] else []
+    # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
+    names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
+    parts = [name[-2] if len(name) > 2 else name[0] for name in names]
+    new = f"; new, in whole or in part: {', '.join(dict.fromkeys(words + parts))}" if words + parts else ""
+    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
 
 
 def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -205,37 +223,15 @@ def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
-    rows = []
-    for split, metrics in result["metrics"].items():
-        own, yardstick = result.get("tuned", {}), result["yardstick"]
-        intervals, baseline = result["intervals"].get(split, {}), yardstick.get("splits", {}).get(split, {})
-        row: dict[str, Any] = {
-            "accuracy": metrics.get("accuracy"),
-            "95 %": intervals.get("accuracy"),
-            "F1 macro": metrics.get("f1_macro"),
-            "TF-IDF": baseline.get("accuracy"),
-        }
-        if result["task"] == "tokens":
-            row = {
-                "span F1": metrics.get("span_f1"),
-                "95 %": intervals.get("span_f1"),
-                "precision": metrics.get("span_precision"),
-                "recall": metrics.get("span_recall"),
-                "token accuracy": metrics.get("token_accuracy"),
-            }
-        if result["task"] == "multi":
-            tuned = yardstick.get("tuned", {}).get("splits", {}).get(split, {})
-            row = {
-                "F1 macro, tuned": own.get("metrics", {}).get(split, {}).get("f1_macro"),
-                "95 %": own.get("intervals", {}).get(split, {}).get("f1_macro"),
-                "TF-IDF, tuned": tuned.get("f1_macro"),
-                "at 0.5": metrics.get("f1_macro"),
-                "TF-IDF at 0.5": baseline.get("f1_macro"),
-                "F1 micro at 0.5": metrics.get("f1_micro"),
-                "AUPR": metrics.get("average_precision"),
-            }
-        rows.append({"split": split, **row})
-    return rows
+
+    def find(path: str, split: str) -> Any:
+        found: Any = result
+        for step in path.split("."):
+            found = (found or {}).get(split if step == "*" else step)
+        return found
+
+    columns = SCORES[result["task"]].items()
+    return [{"split": split} | {title: find(path, split) for title, path in columns} for split in result["metrics"]]
 
 
 def print_train(result: dict[str, Any]) -> None:
