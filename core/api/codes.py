@@ -401,7 +401,7 @@ def print_codes_draw(result: dict[str, Any]) -> None:
 def print_codes_rates(result: dict[str, Any]) -> None:
     """Print a row for each code."""
     say(f"{result['selection']} {result['said']}")
-    columns = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
+    columns: dict[str, Any] = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
     if not result["complete"]:
         del columns["share"], columns["95 %"]
     if result["codes"]:

@@ -232,5 +232,10 @@ def _print_common(result: dict[str, Any]) -> None:
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
-    near = {"near to": lambda each: count(each["near"]), "cosine": "likeness", "label": "label", "text": "text"}
+    near: dict[str, Any] = {
+        "near to": lambda each: count(each["near"]),
+        "cosine": "likeness",
+        "label": "label",
+        "text": "text",
+    }
     tabulate(result["neighbours"], near, "text")

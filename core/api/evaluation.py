@@ -93,7 +93,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         refuse_passages(loaded.record)
     given = runs.judged.judged(loaded.record, wanted)
     heard = {"on_progress": on_progress} if on_progress else {}
-    compared = {}
+    compared: dict[str, Any] = {}
     if other:  # the usual first metric on the same rows: McNemar's exact test for accuracy
         (pair,) = runs.comparison.compare(runs.sides.read_sides(store, [run, other], wanted=wanted))["pairs"]
         compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}

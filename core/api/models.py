@@ -103,8 +103,8 @@ def print_presets(result: dict[str, Any]) -> None:
     if "presets" not in result:
         _print_preset(result)
         return
-    columns = {"name": "name", "parameters": lambda each: count(each["parameters"]), "line": "line", "source": "source"}
-    tabulate(result["presets"], columns)
+    rows = [{**each, "parameters": count(each["parameters"])} for each in result["presets"]]
+    tabulate(rows, ("name", "parameters", "line", "source"))
     say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
 
 

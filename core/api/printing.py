@@ -101,6 +101,7 @@ def tabulate(
         whole: The column that stays on one line.
     """
     columns = columns or tuple(rows[0] if rows else ())
+    asked: Mapping[str, str | Callable[[Any], Any]]
     asked = columns if isinstance(columns, Mapping) else {name: name for name in columns}
     cells = [[_cell(row.get(of, "") if isinstance(of, str) else of(row)) for of in asked.values()] for row in rows]
     for unbroken in (UNBROKEN, 0) if asked else ():

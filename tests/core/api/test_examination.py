@@ -88,25 +88,21 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("name", "value", "said"),
     [
-        (
-            lambda patch: patch.setattr(psutil, "virtual_memory", lambda: Memory(GIGABYTE // 2, GIGABYTE)),
-            "0.5 GB of mem",
-        ),
-        (
-            lambda patch: patch.setattr(shutil, "disk_usage", lambda path: Disk(GIGABYTE // 2, GIGABYTE)),
-            "0.5 GB are free",
-        ),
-        (lambda patch: patch.setenv("SENTISCOPE_STARTERS", "/none"), "the starter runs are not at /none"),
-        (lambda patch: patch.setenv("SENTISCOPE_JOBS", "many"), "SENTISCOPE_JOBS='many'"),
+        ("virtual_memory", Memory(GIGABYTE // 2, GIGABYTE), "0.5 GB of mem"),
+        ("disk_usage", Disk(GIGABYTE // 2, GIGABYTE), "0.5 GB are free"),
+        ("STARTERS", "/none", "the starter runs are not at /none"),
+        ("JOBS", "many", "SENTISCOPE_JOBS='many'"),
     ],
 )
-def test_what_is_short_or_missing_is_told(monkeypatch, change, said):
-    change(monkeypatch)
+def test_what_is_short_or_missing_is_told(monkeypatch, name, value, said):
+    if name.isupper():
+        monkeypatch.setenv(f"SENTISCOPE_{name}", value)
+    else:
+        monkeypatch.setattr(psutil if name == "virtual_memory" else shutil, name, lambda *_: value)
     (problem,) = api.doctor()["problems"]
-    assert problem.startswith(said)
-    assert asked().exit_code == 1
+    assert problem.startswith(said) and asked().exit_code == 1
 
 
 def test_a_missing_library_is_told(monkeypatch):
