@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 
 import pytest
@@ -14,7 +15,7 @@ from core.cli import main
 
 @pytest.fixture(scope="module")
 def cli(place):
-    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`; cli.json(*arguments) → what it answers as JSON."""
 
     def call(*arguments):
         out, err = io.StringIO(), io.StringIO()
@@ -33,4 +34,11 @@ def cli(place):
                     code = ended.code or 0
         return code, out.getvalue(), err.getvalue()
 
+    def answer(*arguments):
+        code, out, err = call(*arguments, "--json")
+        assert code == 0, err
+        assert out.count("\n") == 1, "one JSON object on stdout"
+        return json.loads(out)
+
+    call.json = answer
     return call

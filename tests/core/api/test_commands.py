@@ -51,18 +51,7 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(cli):
     """The JSON of a training run under the name `first`."""
-    code, out, err = cli(
-        "train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", "--json", *TINY
-    )
-    assert code == 0, err
-    return json.loads(out)
-
-
-def load(result):
-    code, out, err = result
-    assert code == 0, err
-    assert out.count("\n") == 1, "one JSON object on stdout"
-    return json.loads(out)
+    return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
 
 def test_train_reports_metrics_within_their_intervals_and_lambda(trained):
@@ -82,7 +71,7 @@ def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place)
 
 
 def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
-    found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
+    found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
     assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
@@ -90,9 +79,9 @@ def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
 
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
     short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
-    load(cli("train", *short, "--name", "shorter", "--json", *TINY))
+    cli.json("train", *short, "--name", "shorter", *TINY)
     both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "shorter")
-    shown = load(cli(*both, "--json"))
+    shown = cli.json(*both)
     assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
     assert set(shown["yardsticks"]) == {"tfidf-logreg", "tfidf-logreg-chars"}
     pair = shown["against"]
@@ -111,30 +100,27 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     assert (
         code == 2 and "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err and "--map 0=negative" in err
     )
-    mapped = load(
-        cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
-    )
+    mapped = cli.json("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive")
     assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
 def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
-    shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
+    shown = cli.json("predict", "first", "so good", "", "so bad")
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
     assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
     assert [shown["predictions"][i]["label"] for i in (0, 2)] == ["positive", "negative"]
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
-    assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+    assert cli.json("predict", "first", "--data", "lines.txt")["predictions"] == shown["predictions"]
 
 
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     whole = [
-        each["probabilities"]["positive"]
-        for each in load(cli("predict", "first", "so good", "so bad", "--json"))["predictions"]
+        each["probabilities"]["positive"] for each in cli.json("predict", "first", "so good", "so bad")["predictions"]
     ]
-    said = load(cli("predict", "first", "so good so bad", "good", "--passage", "2", "--json"))["predictions"]
+    said = cli.json("predict", "first", "so good so bad", "good", "--passage", "2")["predictions"]
     assert [[each["text"] for each in row["passages"]] for row in said] == [["so good", "so bad"], ["good"]]
     assert [each["probabilities"]["positive"] for each in said[0]["passages"]] == pytest.approx(whole, abs=1e-6)
     odds = [np.log(chance / (1 - chance)) for chance in (*whole, said[0]["probabilities"]["positive"])]
@@ -143,7 +129,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     assert [line.split()[0] for line in lines] == ["row", "0", "0.0", "0.1", "1"], "below what it says of unknown words"
     (place / "lines.txt").write_text("so good so bad\ngood\n")
     asked = ("predict", "first", "--data", "lines.txt", "--passage", "2")
-    assert load(cli(*asked, "--json"))["predictions"] == said
+    assert cli.json(*asked)["predictions"] == said
     cli(*asked, "--to", "said.csv")
     chances = [each["probabilities"]["positive"] for each in said]
     assert pd.read_csv(place / "said.csv")["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
@@ -152,7 +138,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
 
 
 def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
-    said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
+    said = cli.json("predict", "first", "good", "good zzz", "zzz qqq www")["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
     for command in ("predict", "inspect"):
         out = cli(command, "first", "zzz qqq www")[1].replace("\n", " ")
@@ -161,14 +147,14 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
         assert "unknown" not in cli(command, "first", "good")[1]
     out = cli("predict", "first", "good", "good zzz", "zzz qqq www")[1]
     assert out.startswith("Half of the words or more are unknown to the run in 2 texts of 3: rows 1, 2")
-    inside = load(cli("inspect", "first", "zzz qqq www", "--json"))
+    inside = cli.json("inspect", "first", "zzz qqq www")
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
 def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
     most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
     expected = [(1, 0), (most, 300 - most)]
-    said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
+    said = cli.json("predict", "first", "good", long)["predictions"]
     assert [(each["read"], each["cut"]) for each in said] == expected
     out = " ".join(cli("predict", "first", "good", long)[1].split())
     assert out.startswith("Only the beginning of 1 text of 2 was read (row 1)") and " read cut " in out
@@ -178,7 +164,7 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
         cli("predict", "first", "--data", "long.txt", "--to", "cut.csv", *asked)
         frame = pd.read_csv(place / "cut.csv")
         assert list(zip(frame["read"], frame["cut"], strict=True)) == cut
-        said = load(cli("predict", "first", "--data", "long.txt", "--json", *asked))["predictions"]
+        said = cli.json("predict", "first", "--data", "long.txt", *asked)["predictions"]
         assert [(each["read"], each["cut"]) for each in said] == cut
 
 
@@ -187,7 +173,7 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
     rows[1]["review"] += " unheard"
     pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
-    listed = load(cli("predict", "first", "--data", "mine.csv", "--json"))
+    listed = cli.json("predict", "first", "--data", "mine.csv")
     assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
         r["review"] for r in rows
     ]
@@ -257,7 +243,7 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
 
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
     (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
-    shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
+    shown = cli.json("predict", "first", "--data", "breaks.txt")
     assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 
@@ -267,7 +253,7 @@ HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
-    assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
+    assert cli.json("inspect", "first", HOSTILE, "--html", place / "hostile.html")["text"] == HOSTILE
 
 
 def test_a_text_never_steers_the_terminal(cli, trained):
@@ -297,17 +283,17 @@ def stirred(cli, trained, place):
 
 def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, trained):
     asked = "explain", "first", "Word1 is  good"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     lines = cli(*asked)[1].splitlines()
     chance = shown["prediction"]["probabilities"]["positive"]
     assert lines[0].startswith(f"positive {chance:.3f}; log-odds of positive +")
     assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
     assert lines[5] == "attention and deletion: no verdict below 8 words" == shown["verdicts"]["attention"]["sentence"]
-    found = load(cli(*asked, "--target", "negative", "--method", "integrated", "--json"))
+    found = cli.json(*asked, "--target", "negative", "--method", "integrated")
     said = cli(*asked, "--target", "negative", "--method", "integrated")[1]
     assert f"after {found['completeness']['steps']} steps" in said
     assert "±" in cli(*asked, "--method", "shapley")[1].splitlines()[1]
-    parts, lines = load(cli(*asked, "--parts", "--json"))["parts"], cli(*asked, "--parts")[1].splitlines()
+    parts, lines = cli.json(*asked, "--parts")["parts"], cli(*asked, "--parts")[1].splitlines()
     assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
     assert len(lines) == 2 + len(parts) and lines[-1].startswith("layer 2 head ")
     lines = cli(*asked, "--lambdas")[1].splitlines()
@@ -317,8 +303,8 @@ def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, train
 
 def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
     asked = "explain", "first", "word1 is good so good"
-    shown = load(cli(*asked, "--methods", "--json"))
-    each = {name: load(cli(*asked, "--method", name, "--json")) for name in ("deletion", "attention", "integrated")}
+    shown = cli.json(*asked, "--methods")
+    each = {name: cli.json(*asked, "--method", name) for name in ("deletion", "attention", "integrated")}
     assert list(shown["methods"]) == ["deletion", "shapley", "gradient", "integrated", "attention", "collapse"]
     for name, alone in each.items():
         found = [word["pushes"][name] for word in shown["words"]]
@@ -334,10 +320,10 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
 
 def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
     for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
-        alone = load(cli("explain", "stirred", "so good", *more, "--edit", "mix.0", "--json"))
-        plain = load(cli("explain", "first", "so good", *more, "--json"))
+        alone = cli.json("explain", "stirred", "so good", *more, "--edit", "mix.0")
+        plain = cli.json("explain", "first", "so good", *more)
         assert alone["log_odds"] == pytest.approx(plain["log_odds"], abs=1e-5) and alone["note"] == plain["note"]
-    whole = load(cli("explain", "stirred", "so good", "--methods", "--json"))
+    whole = cli.json("explain", "stirred", "so good", "--methods")
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
@@ -360,7 +346,7 @@ def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, tra
 
 def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
     out = cli(*asked)[1]
     assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
@@ -381,7 +367,7 @@ def test_patch_prints_what_each_place_of_the_donor_moves(cli, trained):
 
 def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, trained):
     asked = "flip", "first", "Word1 is  good"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     [move] = shown["flip"]["moves"]
     code, out, err = cli(*asked)
     lines = out.splitlines()
@@ -410,13 +396,13 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
     asked = "inspect", "spelling", "so qqzz"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
     assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
-    silent = load(cli(*asked, "--edit", "qqzz=<qq", "--json"))
+    silent = cli.json(*asked, "--edit", "qqzz=<qq")
     assert silent["prediction"]["probabilities"] != shown["prediction"]["probabilities"]
-    assert load(cli(*asked, "--edit", "so=<so", "--json"))["prediction"] != shown["prediction"]
-    assert load(cli(*asked, "--edit", "n2.1", "--json"))["prediction"] == silent["prediction"]
+    assert cli.json(*asked, "--edit", "so=<so")["prediction"] != shown["prediction"]
+    assert cli.json(*asked, "--edit", "n2.1")["prediction"] == silent["prediction"]
     for edit, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text: so qqzz")):
         code, _, told = cli(*asked, "--edit", edit)
         assert code == 2 and why in told
@@ -427,8 +413,8 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
 def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
-    alone = load(cli("inspect", "stirred", "so good", "--edit", "mix.0", "--json"))
-    plain = load(cli("inspect", "first", "so good", "--json"))
+    alone = cli.json("inspect", "stirred", "so good", "--edit", "mix.0")
+    plain = cli.json("inspect", "first", "so good")
     assert alone["prediction"]["probabilities"] == pytest.approx(plain["prediction"]["probabilities"])
     assert alone["mix"]["weight"] == 1 and plain["mix"] is None
     code, _, told = cli("inspect", "first", "so good", "--edit", "mix.0")
@@ -439,7 +425,7 @@ def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirre
 
 
 def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
-    found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
+    found = cli.json("presets", "tweet-v8-p2", "--vocabulary", "35000")
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
     assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
     code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
@@ -481,13 +467,13 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
 
 
 def test_card_has_counts_and_the_yardstick(cli):
-    card = load(cli("data", "card", "reviews.csv", "--json"))
+    card = cli.json("data", "card", "reviews.csv")
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
-    assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
+    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
-    result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
+    result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
     assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
     few = {name: export.FIGURES[name] for name in ("confusion", "map-umap")}
@@ -578,14 +564,14 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
-    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts", "--json"))
-    shown = load(cli("runs", "show", "general", "--json"))
+    first = cli.json("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts")
+    shown = cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
     code, out, _ = cli("train", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
     assert code == 0
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
-    started = load(cli("runs", "show", "special", "--json"))
+    started = cli.json("runs", "show", "special")
     assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
 
 
@@ -598,12 +584,12 @@ def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, 
             frame = pd.DataFrame(part, columns=["text", "label"])
             frame["text"] += more if split == "test" else ""
             frame.to_csv(place / folder / f"{split}.csv", index=False)
-    told = load(cli("data", "check", "other", "--json"))["differences"]
+    told = cli.json("data", "check", "other")["differences"]
     assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
     (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]
     assert row["differs"] and row["test"] == "permutation test" and row["interval"][0] > 0
     out = " ".join(cli("data", "check", "other")[1].split())
     assert "Warning: Compared with training, test has longer texts: typically 10 words, not 3" in out
     assert "Compared with training" not in cli("data", "check", "same")[1]
-    known = load(cli("evaluate", "first", "--json"))["differences"]
+    known = cli.json("evaluate", "first")["differences"]
     assert (known["name"], known["known"], known["warnings"]) == ("test", "training", [])
