@@ -134,7 +134,7 @@ def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: i
 
 
 def _cell(cell: Any) -> str:
-    if isinstance(cell, list):
+    if isinstance(cell, list | tuple):
         return write_ends(cell) if cell and isinstance(cell[0], float) else visible(", ".join(cell))
     return visible(decimals(cell) if cell is None or isinstance(cell, float) else str(cell))
 
