@@ -135,7 +135,8 @@ def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: i
 
 def _cell(cell: Any) -> str:
     if isinstance(cell, list | tuple):
-        return write_ends(cell) if cell and isinstance(cell[0], float) else visible(", ".join(cell))
+        words = all(isinstance(each, str) for each in cell)
+        return visible(", ".join(cell)) if words else write_ends(cell)
     return visible(decimals(cell) if cell is None or isinstance(cell, float) else str(cell))
 
 
