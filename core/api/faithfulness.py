@@ -160,10 +160,8 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
 
 
 def _describe_method(found: interpret.verdict.Measured, said: interpret.verdict.Verdict) -> dict[str, Any]:
-    known, outcomes = (
-        dataclasses.asdict(found),
-        {name: each for name, each in said.outcomes.items() if name != "answers"},
-    )
+    known, outcomes = dataclasses.asdict(found), dict(said.outcomes)
+    outcomes.pop("answers", None)
     tests = {name: {**each, "outcome": outcomes.get(name, NOT_JUDGED)} for name, each in known["tests"].items()}
     tests |= {name: {"outcome": each} for name, each in outcomes.items() if name not in tests}
     curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}
