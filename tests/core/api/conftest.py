@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +43,11 @@ def cli(place):
 
     call.json = answer
     return call
+
+
+@pytest.fixture
+def starters(monkeypatch):
+    """The starter runs are there; their folder."""
+    folder = Path(__file__).resolve().parents[3] / "trained"
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
+    return folder

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 pytestmark = pytest.mark.slow
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 SUITE = """
 name: mine
 tests:
@@ -23,8 +20,7 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def file(place, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+def file(place, starters):
     path = place / "my.yaml"
     path.write_text(SUITE)
     return path

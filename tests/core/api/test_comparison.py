@@ -1,13 +1,11 @@
 """`sentiscope compare`: its JSON, its words, its refusals."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
 
@@ -27,16 +25,10 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def asked(cli):
+@pytest.fixture
+def asked(cli, starters):
     """`cli`, with the starter runs."""
-
-    def call(*words):
-        with pytest.MonkeyPatch.context() as here:
-            here.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-            return cli(*words)
-
-    return call
+    return cli
 
 
 def test_a_person_reads_a_finding_letters_and_verdicts(asked):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,6 @@ from answering import answering, right_where, texts
 from core.api.objects import Run
 from core.failures.tags import ABOUT
 from core.runs.store import RunStore
-
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 
 
 @pytest.fixture(scope="module")
