@@ -134,8 +134,8 @@ def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             found += declared(hint, f"{name}.")
             continue
-        words = about.get("label") or field.name.replace("_", " "), about.get("help", ""), about.get("group", "")
-        rules = _choices(hint), about.get("within"), about.get("needs", ()), about.get("trial")
+        words: Any = about.get("label") or field.name.replace("_", " "), about.get("help", ""), about.get("group", "")
+        rules: Any = _choices(hint), about.get("within"), about.get("needs", ()), about.get("trial")
         found.append(Setting(name, *words, *rules, field.default))
     return tuple(found)
 
@@ -147,7 +147,7 @@ def _choices(hint: object) -> tuple[str, ...]:
     return tuple(str(choice) for choice in choices if choice != "")  # empty is what stands there unasked
 
 
-def check_ranges(group: object, name: str) -> None:
+def check_ranges(group: Any, name: str) -> None:
     """Refuse a number outside its range; `name` is the group's own.
 
     Raises:
@@ -158,7 +158,7 @@ def check_ranges(group: object, name: str) -> None:
             raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
 
 
-def check_needs(group: object, name: str) -> None:
+def check_needs(group: Any, name: str) -> None:
     """Refuse a setting that would do nothing: it is a misunderstanding.
 
     Raises:
