@@ -56,7 +56,8 @@ class RunConfig:
     def _check_start(self) -> None:
         """What only a training that starts from another run has a use for, and how far it goes."""
         for name in ("text.grown", "training.frozen"):
-            if (value := valued(self, name)) and not self.training.start and not self._borrows(name):
+            borrowed = name == "training.frozen" and self.model.family == "pretrained"
+            if (value := valued(self, name)) and not self.training.start and not borrowed:
                 raise ConfigError(
                     f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
                 )
@@ -83,9 +84,6 @@ class RunConfig:
             raise ConfigError(
                 f"training.vectors={vectors}: a backbone has vectors of its words; choose training.vectors=random"
             )
-
-    def _borrows(self, name: str) -> bool:
-        return name == "training.frozen" and self.model.family == "pretrained"
 
     def _check_inputs(self) -> None:
         for name, each in INPUTS.items():

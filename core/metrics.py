@@ -58,25 +58,13 @@ class Metric:
         return (task == "multi" and self.title_of_several) or self.title
 
 
-def _averaged(part: str, average: str) -> Measure:
-    return lambda scores, weights: scores.averaged(part, average, weights)
-
-
-def _area(curve: str, average: str) -> Measure:
-    return lambda scores, weights: scores.area(curve, average, weights)
+def _ask(measure: str, *about: str) -> Measure:
+    """Return a measure that is a method of `Scores`."""
+    return lambda scores, weights: getattr(scores, measure)(*about, weights)
 
 
 def _mean(of: str) -> Measure:
     return lambda scores, weights: scores.mean(getattr(scores, of), weights)
-
-
-def _spans(part: str) -> Measure:
-    return lambda scores, weights: scores.spans(part, weights)
-
-
-def _tokens(scores: Any, weights: np.ndarray) -> np.ndarray:
-    found: np.ndarray = scores.token_accuracy(weights)
-    return found
 
 
 def _averages(average: str, **more: Any) -> list[Metric]:
@@ -84,7 +72,7 @@ def _averages(average: str, **more: Any) -> list[Metric]:
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
-        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _averaged(part, average), **more)
+        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _ask("averaged", part, average), **more)
         for part, title in parts.items()
     ]
 
@@ -113,13 +101,15 @@ METRICS: dict[str, Metric] = {
             whole_rows=True,
         ),
         Metric("hamming_loss", "Hamming loss", "lower", _mean("missed"), tasks=MULTI, nearest="loss"),
-        Metric("roc_auc", "ROC-AUC", "higher", _area("roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"),
-        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _area("roc", "macro"), "ranking"),
+        Metric(
+            "roc_auc", "ROC-AUC", "higher", _ask("area", "roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"
+        ),
+        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _ask("area", "roc", "macro"), "ranking"),
         Metric(
             "average_precision",
             "Average precision",
             "higher",
-            _area("precision", "macro"),
+            _ask("area", "precision", "macro"),
             "ranking",
             title_of_several="AUPR, macro",
         ),
@@ -128,7 +118,7 @@ METRICS: dict[str, Metric] = {
             "ece",
             "Calibration error",
             "lower",
-            lambda scores, weights: scores.calibration_error(weights),
+            _ask("calibration_error"),
             "probabilities",
             SINGLE,
             nearest="brier",
@@ -149,7 +139,7 @@ METRICS: dict[str, Metric] = {
             "quadratic_kappa",
             "Quadratic κ",
             "higher",
-            lambda scores, weights: scores.quadratic_kappa(weights),
+            _ask("quadratic_kappa"),
             "agreement",
             SINGLE,
             nearest="f1_macro",
@@ -158,10 +148,10 @@ METRICS: dict[str, Metric] = {
             across_classes=True,
         ),
         *(
-            Metric(f"span_{part}", f"Span {title}", "higher", _spans(part), tasks=TOKENS)
+            Metric(f"span_{part}", f"Span {title}", "higher", _ask("spans", part), tasks=TOKENS)
             for part, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall"))
         ),
-        Metric("token_accuracy", "Token accuracy", "higher", _tokens, tasks=TOKENS),
+        Metric("token_accuracy", "Token accuracy", "higher", _ask("token_accuracy"), tasks=TOKENS),
     )
 }
 """Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted

@@ -16,10 +16,6 @@ from typing import BinaryIO
 from core.exceptions import DataError
 from core.numbers import count
 
-MOST_ENTRIES = 10_000
-"""Files and folders that a folder may hold to be taken for a data set."""
-
-
 ELSEWHERE = "elsewhere:"
 """Before the name of a file that a run from another machine was made with: it names no path of this one."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from core.exceptions import ConfigError
@@ -128,27 +128,16 @@ def setting(
 @functools.cache
 def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
     """Every setting of a group and of the groups in it, in order of declaration; `prefix` stands before their names."""
-    return tuple(_declared(kind, prefix))
-
-
-def _declared(kind: type, prefix: str) -> Iterator[Setting]:
-    hints = typing.get_type_hints(kind)
+    hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
         hint, name, about = hints[field.name], prefix + field.name, field.metadata
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from declared(hint, f"{name}.")
-        else:
-            yield Setting(
-                name,
-                about.get("label") or field.name.replace("_", " "),
-                about.get("help", ""),
-                about.get("group", ""),
-                _choices(hint),
-                about.get("within"),
-                about.get("needs", ()),
-                about.get("trial"),
-                field.default,
-            )
+            found += declared(hint, f"{name}.")
+            continue
+        words: Any = about.get("label") or field.name.replace("_", " "), about.get("help", ""), about.get("group", "")
+        rules: Any = _choices(hint), about.get("within"), about.get("needs", ()), about.get("trial")
+        found.append(Setting(name, *words, *rules, field.default))
+    return tuple(found)
 
 
 def _choices(hint: object) -> tuple[str, ...]:
@@ -158,24 +147,24 @@ def _choices(hint: object) -> tuple[str, ...]:
     return tuple(str(choice) for choice in choices if choice != "")  # empty is what stands there unasked
 
 
-def check_ranges(group: object, name: str) -> None:
+def check_ranges(group: Any, name: str) -> None:
     """Refuse a number outside its range; `name` is the group's own.
 
     Raises:
         ConfigError: names the setting and its range.
     """
-    for field, within in _rules(group).within:
+    for field, within in _rules(type(group)).within:
         if (value := getattr(group, field)) not in within:
             raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
 
 
-def check_needs(group: object, name: str) -> None:
+def check_needs(group: Any, name: str) -> None:
     """Refuse a setting that would do nothing: it is a misunderstanding.
 
     Raises:
         ConfigError: names the setting, why it has no effect and what to choose instead.
     """
-    for each in _rules(group).needing:
+    for each in _rules(type(group)).needing:
         value = getattr(group, each.name)
         if value != each.default and (need := each.idle(group)) and need.refused:
             raise ConfigError(f"{written(f'{name}.{each.name}', value)}: {need.explain(group)}")
@@ -193,17 +182,11 @@ class _Rules(NamedTuple):
     needing: tuple[Setting, ...]
 
 
-def _rules(group: object) -> _Rules:
-    kind: Any = type(group)
-    return _rules_of(kind)
-
-
 @functools.cache
-def _rules_of(kind: type) -> _Rules:
+def _rules(kind: Any) -> _Rules:
     own = [each for each in declared(kind) if "." not in each.name]
     return _Rules(
-        tuple((each.name, each.within) for each in own if each.within),
-        tuple(each for each in own if each.needs),
+        tuple((each.name, each.within) for each in own if each.within), tuple(each for each in own if each.needs)
     )
 
 

@@ -431,22 +431,17 @@ def check_killers(tree: Path, results: Sequence[Result], limit: float) -> list[R
 
 def read_results(path: Path) -> list[Result]:
     """Read the results of an earlier run."""
-    text = path.read_text(encoding="utf-8")
-    rows = json.loads(text) if path.suffix == ".json" else list(csv.DictReader(text.splitlines()))
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines())
     kinds = {"int": int, "float": float, "str": str}
     return [Result(**{field.name: kinds[str(field.type)](row[field.name]) for field in fields(Result)}) for row in rows]
 
 
 def write_results(path: Path, results: Sequence[Result]) -> None:
-    """Write results as CSV, or as JSON where the name ends so."""
-    rows = [vars(each) for each in results]
+    """Write results as CSV."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        if path.suffix == ".json":
-            json.dump(rows, stream, indent=1, ensure_ascii=False)
-        else:
-            writer = csv.DictWriter(stream, [field.name for field in fields(Result)], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        writer = csv.DictWriter(stream, [field.name for field in fields(Result)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(vars, results))
 
 
 def describe(result: Result) -> str:
@@ -462,7 +457,7 @@ def describe(result: Result) -> str:
 def main() -> int:
     """Measure all mutations; with `--against`, fail if one that was killed before survives."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--to", type=Path, help="CSV or JSON file of results; what it has is not run again")
+    parser.add_argument("--to", type=Path, help="CSV file of results; what it has is not run again")
     parser.add_argument("--against", type=Path, help="results before: the same mutations are made again")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one mutation")

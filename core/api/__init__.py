@@ -40,7 +40,7 @@ VERBS: dict[str, str] = {
     "report": "drawing:report",
     "presets": "models:presets",
     "dashboard": "machine:dashboard",
-    "doctor": "machine:doctor",
+    "doctor": "examination:doctor",
     "backbones list": "models:backbones_list",
     "backbones check": "models:backbones_check",
     "codes list": "codes:codes_list",

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from core.api.inspection import open_text, present
+from core import runs
+from core.api.inspection import describe_text, open_text, present
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
 from core.cells import decimals
 from core.numbers import signed
 from core.runs.text_predictions import answer, answer_line
-
-if TYPE_CHECKING:
-    from core.interpret.edits import Edits
-    from core.runs.load import LoadedRun
-
 
 BAR = 24
 """Signs of the largest push."""
@@ -34,7 +30,8 @@ def parts(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.parts(text, target, change, unmixed=edits.unmixed)
     return {
-        **describe_target(run, text, edits, loaded, found),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, found),
         "tokens": list(found.tokens),
         "parts": list(map(present, found.parts)),
         "note": found.note,
@@ -56,7 +53,8 @@ def lambdas(
     found = loaded.lambdas(text, target, change, unmixed=edits.unmixed)
     curves = map(present, found.curves)
     return {
-        **describe_target(run, text, edits, loaded, found),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, found),
         "curves": [{key: value for key, value in each.items() if key != "now"} for each in curves],
         "note": found.note,
     }
@@ -86,9 +84,7 @@ def patch(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "donor": donor,
         "target": found.target,
         "prediction": answer(loaded.record, found.probabilities),
@@ -102,10 +98,10 @@ def patch(
     }
 
 
-def describe_target(run: str, text: str, edits: Edits, loaded: LoadedRun, found: Any) -> dict[str, Any]:
-    """Return what every explanation begins with: the run, the text, the class and what the model answers."""
-    said = {"target": found.target, "prediction": answer(loaded.record, found.probabilities)}
-    return {"run": run, "text": text, "edit": edits.encode(), **said, "log_odds": found.log_odds}
+def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
+    """Return the class that an explanation is of, and what the model answers."""
+    said = answer(loaded.record, found.probabilities)
+    return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
 def print_log_odds(result: dict[str, Any]) -> None:
@@ -127,12 +123,7 @@ def print_parts(result: dict[str, Any]) -> None:
     print_log_odds(result)
     bars = draw_bars([each["zero"] for each in result["parts"]])
     rows = [
-        {
-            "part": _name_part(each, result["tokens"]),
-            "zero": signed(each["zero"], 3),
-            "mean": signed(each["mean"], 3),
-            "": bar,
-        }
+        {"part": _name_part(each, result["tokens"]), **{by: signed(each[by], 3) for by in ("zero", "mean")}, "": bar}
         for each, bar in zip(result["parts"], bars, strict=True)
     ]
     tabulate(rows, ("part", "zero", "mean", ""))
@@ -156,15 +147,12 @@ def print_lambdas(result: dict[str, Any]) -> None:
     print_log_odds(result)
     rows = []
     for curve in result["curves"]:
-        values, chances = curve["values"], curve["probabilities"]
-        row = {"λ": f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"}
-        at = {name: curve.get(name) for name in ("start", "learned")}
-        row |= {
-            name: "" if value is None else f"{value:.3f}: {decimals(chances[values.index(value)])}"
-            for name, value in at.items()
-        }
-        row |= {"zero": decimals(chances[values.index(0.0)])}
-        rows.append(row | {"all along": f"{min(chances):.3f} to {max(chances):.3f}"})
+        chances, row = curve["probabilities"], {"zero": curve["probabilities"][curve["values"].index(0.0)]}
+        for name in ("start", "learned"):
+            value = curve.get(name)
+            row[name] = None if value is None else f"{value:.3f}: {decimals(chances[curve['values'].index(value)])}"
+        row["λ"] = f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"
+        rows.append(row | {"all along": [min(chances), max(chances)]})
     say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")
     tabulate(rows, ("λ", "zero", "start", "learned", "all along"))
 
@@ -176,7 +164,6 @@ def print_patch(result: dict[str, Any]) -> None:
     say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")
     moved = {(each["layer"], each.get("token"), each.get("head")): each["moved"] for each in result["patches"]}
     layers = sorted({layer for layer, _, _ in moved})
-    names = [f"layer {layer + 1}" for layer in layers]
     heads = sorted({head for _, _, head in moved if head is not None})
     tokens = sorted({token for _, token, _ in moved if token is not None})
     pairs = list(zip(result["tokens"], result["donor_tokens"], strict=True))
@@ -184,11 +171,8 @@ def print_patch(result: dict[str, Any]) -> None:
     places += [(a if a == b else f"{a} ← {b}", at, None) for at, (a, b) in enumerate(pairs) if at in tokens]
     places += [(f"head {head + 1}", None, head) for head in heads]
     rows = [
-        {
-            "from the donor": name,
-            **{title: signed(moved[layer, *at], 3) for title, layer in zip(names, layers, strict=True)},
-        }
+        {"from the donor": name} | {f"layer {layer + 1}": signed(moved[layer, *at], 3) for layer in layers}
         for name, *at in places
     ]
     say("what the log-odds move by")
-    tabulate(rows, ("from the donor", *names), "from the donor")
+    tabulate(rows, whole="from the donor")

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from core import interpret
 from core.api import ablation
-from core.api.ablation import describe_target, draw_bars, print_lambdas, print_log_odds, print_parts
-from core.api.inspection import open_text, present
+from core.api.ablation import describe_answer, draw_bars, print_lambdas, print_log_odds, print_parts
+from core.api.inspection import describe_text, open_text, present
 from core.api.options import Change, Edit, OnProgress, PairText, RunName, Store, Target, Typed
-from core.api.printing import say, tabulate
+from core.api.printing import say, tabulate, write_rho
 from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.numbers import count, signed
-
-if TYPE_CHECKING:
-    from core.interpret.explain import Explanation, Word
-    from core.interpret.push import RankTest
 
 
 def explain(  # noqa: PLR0913 - each is an option that a person types by name
@@ -66,11 +63,10 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     method = method or "deletion"
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     found = loaded.explain(text, method, target, change, unmixed=edits.unmixed)
-    known = describe_target(run, text, edits, loaded, found)
     return {
-        **{name: known.pop(name) for name in ("run", "text", "edit")},
+        **describe_text(run, text, edits),
         "method": method,
-        **known,
+        **describe_answer(loaded, found),
         "words": list(map(present, found.words)),
         "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
         "agreement": found.agreement,
@@ -109,7 +105,8 @@ def methods(
     *_, found = loaded.watched(tell).side_by_side(text, target, change, unmixed=edits.unmixed)
     by, first = found.by, found.by["deletion"]
     return {
-        **describe_target(run, text, edits, loaded, first),
+        **describe_text(run, text, edits),
+        **describe_answer(loaded, first),
         "words": [
             {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
             for place, word in enumerate(first.words)
@@ -125,16 +122,16 @@ def methods(
     }
 
 
-def _tested(test: RankTest, first: str, second: str) -> dict[str, Any]:
+def _tested(test: interpret.push.RankTest, first: str, second: str) -> dict[str, Any]:
     """Return the p-value and verdict of two methods, and both in a sentence."""
     return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 
-def _place(word: Word) -> dict[str, Any]:
+def _place(word: interpret.explain.Word) -> dict[str, Any]:
     return {"word": word.word, "start": word.start, "end": word.end}
 
 
-def _checked(found: Explanation) -> dict[str, Any]:
+def _checked(found: interpret.explain.Explanation) -> dict[str, Any]:
     """Return what is known of the errors of a method."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
@@ -160,11 +157,12 @@ def _print_pushes(result: dict[str, Any]) -> None:
     words = result["words"]
     bars = draw_bars([each["push"] for each in words])
     rows = [
-        {"word": each["word"], "push": signed(each["push"], 3), "±": decimals(each.get("error")), "": bar}
+        {"word": each["word"], "push": signed(each["push"], 3)}
+        | ({"±": each["error"]} if "error" in each else {})
+        | {"": bar}
         for each, bar in zip(words, bars, strict=True)
     ]
-    if words:
-        tabulate(rows, ("word", "push", *(["±"] if "error" in words[0] else []), ""))
+    tabulate(rows)
     if whole := result["completeness"]:
         say(f"pushes add up from {_complete(whole)}")
     for each in result["verdicts"].values():
@@ -179,10 +177,8 @@ def _complete(whole: dict[str, Any]) -> str:
 def _print_methods(result: dict[str, Any]) -> None:
     print_log_odds(result)
     names, words = list(result["methods"]), result["words"]
-    rows = [
-        {"word": each["word"], **{name: _number(name, push) for name, push in each["pushes"].items()}} for each in words
-    ]
-    tabulate(rows, ("word", *names))
+    pushes = [{"word": each["word"]} | {name: _number(name, each["pushes"][name]) for name in names} for each in words]
+    tabulate(pushes, ("word", *names))
     for name, checked in result["methods"].items():
         if whole := checked["completeness"]:
             say(f"{name}: pushes add up from {_complete(whole)}")
@@ -191,7 +187,9 @@ def _print_methods(result: dict[str, Any]) -> None:
     say(f"agreement of ranks, ρ ({plural(len(words), 'word')})")
     rho = {frozenset((each["first"], each["second"])): each["rho"] for each in result["agreement"]}
     matrix = [
-        {"": a, **{b: "" if a == b else _rho(rho[frozenset((a, b))]) for b in names}} for a in names if len(names) > 1
+        {"": a, **{b: "" if a == b else write_rho(rho[frozenset((a, b))]) for b in names}}
+        for a in names
+        if len(names) > 1
     ]
     tabulate(matrix, ("", *names))
     if result["most_read"]:
@@ -205,7 +203,3 @@ def _print_methods(result: dict[str, Any]) -> None:
 def _number(method: str, push: float) -> str:
     """Format a push with its sign; how much a word is read has none."""
     return decimals(push) if method in ("attention", "collapse") else signed(push, 3)
-
-
-def _rho(rho: float | None) -> str:
-    return "–" if rho is None else signed(rho).lstrip("+")

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from core import behaviour
 from core.api.options import AnyRun, Store, Typed, names_of, renaming, store_of
-from core.api.printing import say, tabulate
+from core.api.printing import say, tabulate, write_rate
 from core.data.findings import plural
 
 
@@ -47,15 +48,10 @@ def behave(
         `p`, `p_holm` (Holm over all of these), `interval` (at the level of its Holm step) and whether they `differ`:
         `p_holm` is below 0.05, exactly where the interval leaves out 0.
     """
-    from core.behaviour.answers import judged
-    from core.behaviour.polarity import refuse_strange
-    from core.behaviour.read import read_suite
-    from core.behaviour.report import report
-
     store, names = store_of((run, *others), store), list(dict.fromkeys(names_of((run, *others))))
-    chosen = read_suite(str(suite))
-    refuse_strange(rename or {}, [name for each in names for name in store.read(each).classes])
-    found = report([judged(store, each, chosen, rename) for each in names])
+    chosen = behaviour.read.read_suite(str(suite))
+    behaviour.polarity.refuse_strange(rename or {}, [name for each in names for name in store.read(each).classes])
+    found = behaviour.report.report([behaviour.answers.judged(store, each, chosen, rename) for each in names])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}
 
 
@@ -66,32 +62,19 @@ def print_behave(result: dict[str, Any]) -> None:
     said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"
     say(f"{suite['name']}: {said}. Failure rate and 95 % interval:")
     rows = [
-        {
-            "capability": each["capability"],
-            "the answer": " · ".join(each["must"]),
-            **{name: _cell(each["rates"][name]) for name in names},
-        }
+        {"capability": each["capability"], "the answer": " · ".join(each["must"])}
+        | {name: _cell(each["rates"][name]) for name in names}
         for each in result["capabilities"]
     ]
     rows.append({"capability": "all", **{each["run"]: _cell(each) for each in result["runs"]}})
     tabulate(rows, ("capability", "the answer", *names))
-    for first, second, where in _differing(result["differences"]):
-        say(f"{first} and {second} differ on {where}.")
+    apart: dict[tuple[str, str], list[str]] = {}
+    for each in result["differences"]:
+        apart.setdefault((each["first"], each["second"]), []).extend([each["capability"]] * each["differ"])
+    for (first, second), where in apart.items():
+        say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
     say("--json has every test and every failing sentence.")
 
 
 def _cell(rate: dict[str, Any]) -> str:
-    if rate["rate"] is None:
-        return "not asked"
-    low, high = rate["interval"]
-    return f"{rate['rate']:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _differing(differences: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return for each pair of runs the capabilities on which they differ."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for each in differences:
-        own = found.setdefault((each["first"], each["second"]), [])
-        if each["differ"]:
-            own.append(each["capability"])
-    return [(*pair, ", ".join(where) or "nothing beyond chance") for pair, where in found.items()]
+    return "not asked" if rate["rate"] is None else write_rate(rate["rate"], rate["interval"])

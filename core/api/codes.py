@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from core import failures
 from core.api.options import Author, Clauses, File, RunName, Split, Store, Typed, Whose, listed
-from core.api.printing import printer, say, tabulate
+from core.api.printing import printer, say, tabulate, write_rate
 from core.atomic import write_named
-from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.failures.names import has_name, known_as
@@ -18,13 +18,6 @@ from core.runs.store import RunStore
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from core.failures.code_rates import Draw
-    from core.failures.coded import Code as CodebookEntry
-    from core.failures.coded import Coded as CodedRows
-    from core.failures.codes import Codes as CodesOfData
-    from core.failures.table import Table
-
 
 Code = Annotated[str, Typed("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
 NewCode = Annotated[str, Typed(metavar="CODE")]
@@ -43,9 +36,9 @@ HISTORY = 5
 class Selected(NamedTuple):
     """Selected rows of a run, and their codes."""
 
-    codes: CodesOfData
-    coded: CodedRows
-    table: Table
+    codes: failures.codes.Codes
+    coded: failures.coded.Coded
+    table: failures.table.Table
     rows: np.ndarray
     said: str
     by_codes: bool
@@ -57,30 +50,27 @@ class Selected(NamedTuple):
         found: list[str] = self.table.frame["key"][self.rows].tolist()
         return found
 
+    def written(self, author: str | None) -> str:
+        """Return the rows as CSV, with the codes of an author; None: of everybody."""
+        coded = self.codes.coded(author)
+        return failures.coded_csv.written(self.table, self.rows.tolist(), self.codes, coded)
 
-def _codes_of(run: str, store: RunStore | None) -> CodesOfData:
+
+def _codes_of(run: str, store: RunStore | None) -> failures.codes.Codes:
     """Return the codes of the data set of a run."""
-    from core.failures.codes import Codes, data_of
-
     store = store or RunStore()
-    return Codes(store.folder, data_of(store.read(run)))
+    return failures.codes.Codes(store.folder, failures.codes.data_of(store.read(run)))
 
 
 def _select(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> Selected:
     """Return the rows of a split that clauses select; without any, what is wrong."""
-    from core.failures.report import said
-    from core.failures.rules import of_readers
-    from core.failures.selection import Selection, chosen_rows
-    from core.failures.table import read_table
-    from core.failures.tags import Tagged
-
     store = store or RunStore()
-    table, codes = read_table(store, run, split), _codes_of(run, store)
+    table, codes = failures.table.read_table(store, run, split), _codes_of(run, store)
     coded = codes.coded(author)
-    asked = Selection(tuple(listed(where)) or ("wrong",), split)
-    clauses, rows = chosen_rows(asked, table, Tagged(store, table), store)
-    by_codes = any(of_readers(rule) for rule in asked.rules)
-    return Selected(codes, coded, table, rows, said(table, clauses, rows), by_codes)
+    asked = failures.selection.Selection(tuple(listed(where)) or ("wrong",), split)
+    clauses, rows = failures.selection.chosen_rows(asked, table, failures.tags.Tagged(store, table), store)
+    by_codes = any(failures.rules.of_readers(rule) for rule in asked.rules)
+    return Selected(codes, coded, table, rows, failures.report.said(table, clauses, rows), by_codes)
 
 
 def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
@@ -100,7 +90,7 @@ def _describe(found: Selected) -> dict[str, Any]:
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
-def _describe_draw(draw: Draw) -> dict[str, Any]:
+def _describe_draw(draw: failures.code_rates.Draw) -> dict[str, Any]:
     """Return a draw without its keys."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
@@ -119,8 +109,6 @@ def codes_list(
         `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
         `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
     """
-    from core.failures.code_rates import draws
-
     found = _select(run, split, where, store, author)
     keys, everybody = found.keys, found.codes.coded()
     authors = sorted({*everybody.authors, *(name for each in everybody.notes.values() for name in each)})
@@ -135,7 +123,7 @@ def codes_list(
             }
             for name in authors
         ],
-        "draws": [_describe_draw(each) for each in draws(found.codes)],
+        "draws": [_describe_draw(each) for each in failures.code_rates.draws(found.codes)],
         "history": [
             {name: row[name] for name in ("author", "time", "said", "undone")}
             for row in found.codes.ledger.history(found.codes.data)
@@ -265,14 +253,11 @@ def codes_draw(
         seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
         csv: Write the drawn rows to this file, with the codes of the author alone.
     """
-    from core.failures.code_rates import draw
-    from core.failures.coded_csv import written
-
     found = _select(run, split, where, store)
-    made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    made = failures.code_rates.draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
-        chosen = found.table.frame["key"].isin(made.keys)
-        write_named("--csv", csv, written(found.table, chosen.tolist(), found.codes, found.codes.coded(author)))
+        found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
+        write_named("--csv", csv, found.written(author))
     return {**_describe_draw(made), "keys": list(made.keys)}
 
 
@@ -286,10 +271,9 @@ def codes_rates(
         `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
         selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
     """
-    from core.failures.code_rates import draws, rates
-
     found = _select(run, split, where, store, author)
-    counted = rates(found.coded, found.keys, draws(found.codes), by_codes=found.by_codes)
+    made = failures.code_rates.draws(found.codes)
+    counted = failures.code_rates.rates(found.coded, found.keys, made, by_codes=found.by_codes)
     return {**_describe(found), "selection": found.said, **counted}
 
 
@@ -302,10 +286,8 @@ def codes_kappa(
         `run`, `data`, `split`, and as `core.failures.coded.agreement` `n`, `same`, `kappa` and its 95 % `interval`, the
         same of each code, and the rows that they coded differently.
     """
-    from core.failures.coded import agreement
-
     found = _select(run, split, where or "all", store)
-    return {**_describe(found), **agreement(found.coded, first, second, found.keys)}
+    return {**_describe(found), **failures.coded.agreement(found.coded, first, second, found.keys)}
 
 
 def codes_export(
@@ -323,14 +305,12 @@ def codes_export(
     Args:
         book: Write the codebook to this file.
     """
-    from core.failures.coded_csv import book_written, written
-
     found = _select(run, split, where, store)
-    write_named("FILE", file, written(found.table, found.rows.tolist(), found.codes, found.codes.coded(author)))
+    write_named("FILE", file, found.written(author))
     made = {"file": str(file), "rows": int(found.rows.sum())}
     if not book:
         return made
-    write_named("--book", book, book_written(found.codes))
+    write_named("--book", book, failures.coded_csv.book_written(found.codes))
     return {**made, "book": str(book), "codes": len(found.coded.book)}
 
 
@@ -354,12 +334,10 @@ def codes_import(
         `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and
         field, and nothing is changed.
     """
-    from core.failures.coded_csv import read_back, read_book
-
     found = _select(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
-    taken = read_book(found.codes, Path(book), author) if book else none
-    rows = read_back(found.codes, found.table, Path(file), author=author) if file else none
+    taken = failures.coded_csv.read_book(found.codes, Path(book), author) if book else none
+    rows = failures.coded_csv.read_back(found.codes, found.table, Path(file), author=author) if file else none
     return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
 
 
@@ -368,7 +346,7 @@ def codes_undo(run: RunName, *, author: Author = "", store: Store = None) -> dic
     return {"undone": _codes_of(run, store).undo(author)["said"]}
 
 
-def _entry(code: CodebookEntry) -> dict[str, Any]:
+def _entry(code: failures.coded.Code) -> dict[str, Any]:
     return {"code": code.name, "place": code.place, "definition": code.definition, "example": code.example}
 
 
@@ -400,24 +378,17 @@ def print_codes_add(result: dict[str, Any]) -> None:
 
 
 print_codes_edit = print_codes_add
-
-
 print_codes_remove = printer(lambda r: f"{r['code']} is no code any more.")
-
-
-def print_codes_code(result: dict[str, Any]) -> None:
-    """Print how many rows have the codes."""
-    done = "taken from" if result["off"] else "given to"
-    say(f"{', '.join(result['codes'])} {done} {plural(result['rows'], 'row')}.")
-
-
+print_codes_code = printer(
+    lambda r: f"{', '.join(r['codes'])} {'taken from' if r['off'] else 'given to'} {plural(r['rows'], 'row')}."
+)
 print_codes_note = printer(lambda r: f"{r['key']}: {r['note'] or 'no note'}")
 print_codes_merge = printer(
     lambda r: f"{plural(r['rows'], 'row')} changed; {', '.join(r['codes'])} became {r['into']}."
 )
-
-
 print_codes_split = printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
+print_codes_export = printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
+print_codes_undo = printer(lambda r: f"Taken back: {r['undone']}.")
 
 
 def print_codes_draw(result: dict[str, Any]) -> None:
@@ -430,35 +401,25 @@ def print_codes_draw(result: dict[str, Any]) -> None:
 def print_codes_rates(result: dict[str, Any]) -> None:
     """Print a row for each code."""
     say(f"{result['selection']} {result['said']}")
-    rows = [
-        {
-            "code": each["code"],
-            "n": count(each["n"]),
-            "share": "" if each["share"] is None else decimals(each["share"]),
-            "95 %": "" if each["interval"] is None else " to ".join(map(decimals, each["interval"])),
-        }
-        for each in result["codes"]
-    ]
-    if rows:
-        tabulate(rows, ("code", "n", "share", "95 %") if result["complete"] else ("code", "n"), "code")
+    columns: dict[str, Any] = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
+    if not result["complete"]:
+        del columns["share"], columns["95 %"]
+    if result["codes"]:
+        tabulate(result["codes"], columns, "code")
 
 
 def print_codes_kappa(result: dict[str, Any]) -> None:
     """Print kappa, and a row for each code."""
     say(f"{plural(result['n'], 'row')} coded by both, {count(result['same'])} alike: {_write_kappa(result)}.")
-    rows = [{**each, "kappa": _write_kappa(each)} for each in result["codes"]]
-    if rows:
-        tabulate(rows, ("code", "first", "second", "both", "kappa"), "code")
+    if result["codes"]:
+        names = {name: name for name in ("code", "first", "second", "both")}
+        tabulate(result["codes"], {**names, "kappa": _write_kappa}, "code")
 
 
 def _write_kappa(found: dict[str, Any]) -> str:
     if found["kappa"] is None:
         return "no kappa, both say one and the same"
-    low, high = found["interval"]
-    return f"{found['kappa']:.2f} ({low:.2f} to {high:.2f})"
-
-
-print_codes_export = printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
+    return write_rate(found["kappa"], found["interval"])
 
 
 def print_codes_import(result: dict[str, Any]) -> None:
@@ -466,6 +427,3 @@ def print_codes_import(result: dict[str, Any]) -> None:
     say(f"{plural(result['rows'], 'row')} and {plural(result['codes'], 'code')} taken.")
     if result["added"]:
         say(f"New in the codebook: {', '.join(result['added'])}.")
-
-
-print_codes_undo = printer(lambda r: f"Taken back: {r['undone']}.")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from core import evaluation, failures, runs
 from core.api.options import AnyRun, Store, Typed, names_of, renaming, store_of
-from core.api.printing import say, tabulate
-from core.cells import cell_text, decimals
+from core.api.printing import say, tabulate, write_ends, write_p
+from core.cells import decimals
 from core.exceptions import InputError
 from core.metrics import title
 from core.numbers import count, signed
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from core.runs.sides import Sides
 
 
 def compare(
@@ -49,39 +47,33 @@ def compare(
     Returns:
         As `core.runs.comparison.compare`.
     """
-    from core.runs.comparison import compare as compare_sides
-    from core.runs.judged import Wanted
-    from core.runs.sides import SLICE, read_sides
-
-    if SLICE in by and data:
+    if runs.sides.SLICE in by and data:
         raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
     names, store = names_of((run, *others)), store_of((run, *others), store)
-    wanted = Wanted(data, split, rename or {}, asked=("compare", *names)) if data else None
-    sides = read_sides(store, names, split=split, wanted=wanted)
-    if SLICE in by and SLICE not in sides.columns:
+    wanted = runs.judged.Wanted(data, split, rename or {}, asked=("compare", *names)) if data else None
+    sides = runs.sides.read_sides(store, names, split=split, wanted=wanted)
+    if runs.sides.SLICE in by and runs.sides.SLICE not in sides.columns:
         sides = _add_slices(store, store.read(names[0]), sides)
-    return compare_sides(sides, metrics=metrics, by=by)
+    return runs.comparison.compare(sides, metrics=metrics, by=by)
 
 
-def _add_slices(store: RunStore, record: RunRecord, sides: Sides) -> Sides:
-    from core.failures.slices import slices, with_slices
-    from core.failures.table import read_table
-
-    return with_slices(store, sides, slices(store, record), lambda of, split: read_table(store, of.run, split))
+def _add_slices(store: RunStore, record: RunRecord, sides: runs.sides.Sides) -> runs.sides.Sides:
+    kept = failures.slices.slices(store, record)
+    return failures.slices.with_slices(
+        store, sides, kept, lambda of, split: failures.table.read_table(store, of.run, split)
+    )
 
 
 def print_compare(result: dict[str, Any]) -> None:
     """Print a finding for each metric, the models, and the tests."""
-    from core.evaluation.comparison import METHOD, finding, lettered
-
     say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
     metrics = list(result["runs"][0]["metrics"])
     for metric in metrics:
         own = [pair for pair in result["pairs"] if pair["metric"] == metric]
-        say(f" {finding(own)}", head=f"{title(metric)}:")
-    letters = lettered([run["name"] for run in result["runs"]])
+        say(f" {evaluation.comparison.finding(own)}", head=f"{title(metric)}:")
+    letters = evaluation.comparison.lettered([run["name"] for run in result["runs"]])
     rows = [
         {
             "": letters[run["name"]],
@@ -103,11 +95,11 @@ def print_compare(result: dict[str, Any]) -> None:
     say("")
     for note in result["notes"]:
         say(f"Note: {note}")
-    say(METHOD)
+    say(evaluation.comparison.METHOD)
 
 
 def _measured(summary: Mapping[str, Any]) -> str:
-    ends = f" ({cell_text(summary['interval'])})" if summary["interval"] else ""
+    ends = f" ({write_ends(summary['interval'])})" if summary["interval"] else ""
     return f"{decimals(summary['mean'])}{ends}"
 
 
@@ -116,26 +108,19 @@ def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str]
     rows: dict[str, dict[str, Any]] = {}
     for each in tests:
         row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})
-        row |= {letters[each[side]]: decimals(each[f"{side}_value"]) for side in ("first", "second")}
-        row["TF-IDF"] = decimals(each["baseline_value"])
+        row |= {letters[each[side]]: each[f"{side}_value"] for side in ("first", "second")}
+        row["TF-IDF"] = each["baseline_value"]
     shown = [letter for letter in letters.values() if any(letter in row for row in rows.values())]
     tabulate(list(rows.values()), (metric, "n", *shown, "TF-IDF"))
 
 
 def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], more: Sequence[str]) -> None:
-    from core.evaluation.comparison import verdict
-
-    rows = []
-    for each in tests:
-        interval = each["interval"]
-        rows.append(
-            {
-                "pair": f"{letters[each['first']]} − {letters[each['second']]}",
-                **{name: each[name] for name in more},
-                "difference": signed(each["difference"], 3),
-                "interval": "" if interval is None else f"{signed(interval[0], 3)} to {signed(interval[1], 3)}",
-                "p, Holm": "< 0.001" if each["p_holm"] < 0.001 else decimals(each["p_holm"]),
-                "verdict": verdict(each, letters),
-            }
-        )
-    tabulate(rows, ("pair", *more, "difference", "interval", "p, Holm", "verdict"))
+    columns: dict[str, Any] = {
+        "pair": lambda each: f"{letters[each['first']]} − {letters[each['second']]}",
+        **{name: name for name in more},
+        "difference": lambda each: signed(each["difference"], 3),
+        "interval": lambda each: write_ends(each["interval"], lambda end: signed(end, 3)),
+        "p, Holm": lambda each: write_p(each["p_holm"]),
+        "verdict": lambda each: evaluation.comparison.verdict(each, letters),
+    }
+    tabulate(tests, columns)

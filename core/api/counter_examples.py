@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from core import evaluation, failures, runs
 from core.api.options import Author, Store, Typed
 from core.api.printing import printer, say, tabulate
 from core.atomic import write_named
-from core.cells import decimals
+from core.cells import csv_text
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from core.failures.counter_examples import CounterExample
 
 
 def counter_examples_list(*, run: Annotated[str, Typed()] = "", store: Store = None) -> dict[str, Any]:
@@ -31,15 +29,11 @@ def counter_examples_list(*, run: Annotated[str, Typed()] = "", store: Store = N
         `said`, what it predicts, `p_label`, its probability of the label, of several that of the least sure one, and
         `breaks`, whether it is wrong; both are None where it has no such class.
     """
-    from core.failures.counter_examples import answers, counter_examples
-
     store = store or RunStore()
-    found = counter_examples(store.folder)
+    found = failures.counter_examples.counter_examples(store.folder)
     rows = list(map(_shown, found))
     if run:
-        from core.runs.load import load_run
-
-        said = answers(load_run(store, run), found)
+        said = failures.counter_examples.answers(runs.load.load_run(store, run), found)
         rows = [{**row, **dataclasses.asdict(answer)} for row, answer in zip(rows, said, strict=True)]
     return {"counter_examples": rows, **({"run": run} if run else {})}
 
@@ -65,9 +59,7 @@ def counter_examples_keep(
         link: Where it was found.
         run: A run that has the class.
     """
-    from core.failures.counter_examples import keep_example, labels_of
-
-    store, labels = store or RunStore(), labels_of(label)
+    store, labels = store or RunStore(), failures.counter_examples.labels_of(label)
     if run:
         record = store.read(run)
         if strange := [each for each in labels if each not in record.classes]:
@@ -75,10 +67,10 @@ def counter_examples_keep(
             raise InputError(f"--label {strange[0]!r:.60}: run '{run}' has no such class; it has {there}")
         if record.task == "single" and len(labels) != 1:
             raise InputError(f"--label: run '{run}' gives each text one class; name one")
-    return _shown(keep_example(store.folder, text, labels, note, author, link))
+    return _shown(failures.counter_examples.keep_example(store.folder, text, labels, note, author, link))
 
 
-def _shown(one: CounterExample) -> dict[str, Any]:
+def _shown(one: failures.counter_examples.CounterExample) -> dict[str, Any]:
     return {**dataclasses.asdict(one), "labels": list(one.labels)}
 
 
@@ -86,9 +78,7 @@ def counter_examples_remove(
     id: Annotated[str, Typed("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
 ) -> dict[str, Any]:
     """Remove one from the list; trainings that used it keep it."""
-    from core.failures.counter_examples import remove_example
-
-    remove_example((store or RunStore()).folder, id, author)
+    failures.counter_examples.remove_example((store or RunStore()).folder, id, author)
     return {"id": id, "removed": True}
 
 
@@ -96,11 +86,8 @@ def counter_examples_export(
     file: Annotated[Path | str, Typed("CSV.", metavar="FILE")], *, store: Store = None
 ) -> dict[str, Any]:
     """Write all to a file that can be trained on."""
-    from core.cells import csv_text
-    from core.failures.counter_examples import counter_examples, example_table
-
-    rows = counter_examples((store or RunStore()).folder)
-    write_named("FILE", file, csv_text(example_table(rows)))
+    rows = failures.counter_examples.counter_examples((store or RunStore()).folder)
+    write_named("FILE", file, csv_text(failures.counter_examples.example_table(rows)))
     return {"file": str(file), "rows": len(rows)}
 
 
@@ -110,14 +97,13 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
     if not rows:
         say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
         return
+    columns: dict[str, Any] = {"id": "id", "label": _true_label}
     if "run" in result:
-        rows = [{**row, "says": row["said"], "p": decimals(row["p_label"])} for row in rows]
         known = [row for row in rows if row["breaks"] is not None]
         wrong = sum(row["breaks"] for row in known)
         say(f"{result['run']} is wrong on {wrong} of the {len(known)} whose class it has.")
-    says = ("says", "p") if "run" in result else ()
-    rows = [{**row, "label": _true_label(row)} for row in rows]
-    tabulate(rows, ("id", "label", *says, "text", "note", "author"), "id")
+        columns |= {"says": "said", "p": "p_label"}
+    tabulate(rows, columns | {name: name for name in ("text", "note", "author")}, "id")
     say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")
 
 
@@ -127,7 +113,4 @@ print_counter_examples_export = printer(lambda r: f"{plural(r['rows'], 'counter-
 
 
 def _true_label(row: dict[str, Any]) -> str:
-    """Return the true label, in words."""
-    from core.evaluation.scores import NOTHING
-
-    return ", ".join(row["labels"]) or NOTHING
+    return ", ".join(row["labels"]) or evaluation.scores.NOTHING

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from rich.text import Text
 
-from core.api.inspection import open_text
+from core import behaviour, interpret, runs
+from core.api.inspection import describe_text, open_text
 from core.api.options import (
     Against,
     Change,
@@ -28,10 +29,6 @@ from core.exceptions import InputError
 from core.interpret.templates import TEMPLATES
 from core.runs.store import RunStore
 from core.runs.text_predictions import answer, answer_line
-
-if TYPE_CHECKING:
-    from core.interpret.flip import Flip, Move
-
 
 TEMPLATE = (
     "A sentence with {} where words are put in and its negation in brackets, e.g. 'The film was [not] {} good.'; or "
@@ -74,27 +71,23 @@ def flip(
         `flip`; `verdict`: `proven` (every smaller set of moves was read, and every one of this size), `smallest found`,
         `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
     """
-    from core.interpret.flip import MOST_READINGS
-
     loaded, edits, change = open_text(run, text, store, edit, intervene)
-    most = MOST_READINGS if readings is None else readings
+    most = interpret.flip.MOST_READINGS if readings is None else readings
     for found in loaded.flips(text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
-    allowed = found.allowed
+    allowed, record = found.allowed, loaded.record
 
-    def told(flipped: Flip) -> dict[str, Any]:
-        said = answer(loaded.record, flipped.probabilities)
-        return {"text": flipped.text, **said, "moves": [_move(each) for each in flipped.moves]}
+    def told(flipped: interpret.flip.Flip) -> dict[str, Any]:
+        said = answer(record, flipped.probabilities)
+        return {"text": flipped.text, **said, "moves": list(map(_move, flipped.moves))}
 
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "target": found.target,
         **answer(loaded.record, found.probabilities),
         "flip": found.flip and told(found.flip),
-        "also": [told(each) for each in found.also],
+        "also": list(map(told, found.also)),
         "verdict": found.verdict,
         "readings": found.readings,
         "moves_allowed": {
@@ -109,7 +102,7 @@ def flip(
     }
 
 
-def _move(move: Move) -> dict[str, Any]:
+def _move(move: interpret.flip.Move) -> dict[str, Any]:
     kind = "delete" if move.instead is None else "replace"
     return {"kind": kind, "word": move.word, "start": move.start, "end": move.end, "with": move.instead}
 
@@ -137,16 +130,12 @@ def distance(
         none is marked); `curves`: `run`, `probabilities` of the target at each step, `without` (None, or the same
         without the negation), `note`.
     """
-    from core.behaviour.polarity import followed
-    from core.interpret.templates import FILLER, steps
-    from core.runs.load import load_run
-
-    store, insert = store or RunStore(), insert or FILLER
-    asked, classes = steps(text, insert, most), store.read(run).classes
-    target = target or followed(classes)
+    store, insert = store or RunStore(), insert or interpret.templates.FILLER
+    asked = interpret.templates.steps(text, insert, most)
+    target = target or behaviour.polarity.followed(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *names_of(against))):
-        loaded = load_run(store, name)
+        loaded = runs.load.load_run(store, name)
         if target not in loaded.record.classes:
             raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")
         found = loaded.reach(asked, target)

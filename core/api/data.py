@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from core import data as data_room
+from core import evaluation, runs
 from core.api.options import Settings, Store, Typed
 from core.api.printing import say, tabulate
 from core.config import compose
@@ -51,17 +53,10 @@ def data_card(
         yardstick: Also fit TF-IDF with logistic regression, on words and on words with character n-grams; seconds to
             minutes, and never of words with a tag each.
     """
-    from core.data.card import data_card as card
-    from core.data.load import load
-    from core.evaluation.yardstick import CHARACTERS, WORDS
-    from core.evaluation.yardstick import yardstick as measured
-
-    config = configure(data, "vanilla", settings)
-    dataset = load(config.data)
-    beside = (
-        [measured(dataset, model) for model in (WORDS, CHARACTERS)] if yardstick and dataset.task != "tokens" else []
-    )
-    return card(dataset, config.text, *beside)
+    config, tfidf = configure(data, "vanilla", settings), evaluation.yardstick
+    dataset = data_room.load.load(config.data)
+    models = (tfidf.WORDS, tfidf.CHARACTERS) if yardstick and dataset.task != "tokens" else ()
+    return data_room.card.data_card(dataset, config.text, *(tfidf.yardstick(dataset, model) for model in models))
 
 
 def data_check(
@@ -82,14 +77,11 @@ def data_check(
         (`core.evaluation.differences`). What `start` and a `training.teacher` learned from is left out of every split
         but train, and `notes` says how much that is.
     """
-    from core.data.check import check
-    from core.evaluation.differences import dataset_differences
-    from core.runs.lineage import planned_lineage
-
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
-    with planned_lineage(store or RunStore(), config) as (given, unknown):
-        found = check(given, lambda dataset: {"differences": dataset_differences(dataset)})
+    with runs.lineage.planned_lineage(store or RunStore(), config) as (given, unknown):
+        differences = evaluation.differences.dataset_differences
+        found = data_room.check.check(given, lambda dataset: {"differences": differences(dataset)})
     return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
 
 
@@ -145,12 +137,8 @@ def _print_file(file: Mapping[str, Any], problem: str) -> None:
             say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
         elif file["text"]:
             say(f"The texts are in '{file['text']}', the labels in '{file['label']}'.")
-        if file["classes"]:
-            say(
-                "Classes: "
-                + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
-                + "."
-            )
+        if classes := [f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items()]:
+            say(f"Classes: {', '.join(classes)}.")
         _print_decisions(file["decisions"])
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")

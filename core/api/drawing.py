@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,8 +27,6 @@ from core.runs.store import RunStore
 
 def find_drawing(name: str) -> Callable[..., Any]:
     """Return what draws; raises NotAvailable where the installation has nothing of this name."""
-    from importlib.metadata import entry_points
-
     found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
         raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
+import msgspec
+
+from core import evaluation, failures, runs
 from core.api.options import Clauses, File, OnProgress, RunName, Space, Split, Store, Typed, listed
-from core.api.printing import say, tabulate
+from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
 from core.cells import csv_text, decimals
 from core.data.findings import plural
@@ -14,9 +17,6 @@ from core.exceptions import InputError, NotAvailable
 from core.models.provides import HEAD, provides
 from core.numbers import count
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from core.failures.table import Table
 
 
 def project(
@@ -39,12 +39,9 @@ def project(
         rows: Sentences placed, a stratified sample of more; PCA places all.
         seed: Of the sample and of the map.
     """
-    from core.evaluation.projection import ProjectionConfig
-    from core.runs.projections import MapFiles, summary
-
-    store = store or RunStore()
-    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed, "" if space == HEAD else space)
-    files = MapFiles.of(store, run, split, config)
+    store, space = store or RunStore(), "" if space == HEAD else space
+    config = evaluation.projection.ProjectionConfig(cast(Any, method), dimensions, rows, seed, space)
+    files = runs.projections.MapFiles.of(store, run, split, config)
     made, there = files.known(on_progress)
     return {
         "run": run,
@@ -54,7 +51,7 @@ def project(
         "computed": not there,
         "file": str(files.path("npy")),
         "explained": list(made.explained),
-        "quality": summary(made),
+        "quality": runs.projections.summary(made),
     }
 
 
@@ -71,14 +68,12 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
         (`core.failures.phrases`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
         why there are none, empty where there may be.
     """
-    from core.failures.found_groups import found_groups, report, rows_table
-
     store = store or RunStore()
     _check_vectors(store, run)
-    table, found = found_groups(store, run, split)
+    table, found = failures.found_groups.found_groups(store, run, split)
     if csv is not None:
-        write_named("--csv", csv, csv_text(rows_table(table, found)))
-    return report(table, found)
+        write_named("--csv", csv, csv_text(failures.found_groups.rows_table(table, found)))
+    return failures.found_groups.report(table, found)
 
 
 def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
@@ -92,20 +87,17 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
         the nearest others with the same true class (of several labels: the same set of them); `chance`: the purity of
         neighbours drawn at random; `reason`: why there is no silhouette.
     """
-    import msgspec
-
-    from core.evaluation.neighbourhood import NEIGHBOURS
-    from core.runs.layers import LayerFiles
-
     store = store or RunStore()
-    here = LayerFiles.of(store, run, split or _usual_split(store, run))
+    there = runs.predictions.evaluated_splits(store.path(run))
+    usual = "test" if "test" in there else next(reversed(there), "test")
+    here = runs.layers.LayerFiles.of(store, run, split or usual)
     found, _ = here.known(on_progress)
     return {
         "run": run,
         "split": here.split,
         "n": len(found.rows),
         "of": found.total,
-        "neighbours": NEIGHBOURS,
+        "neighbours": evaluation.neighbourhood.NEIGHBOURS,
         "stages": msgspec.to_builtins(found.stages),
         "chance": found.chance,
         "reason": found.reason,
@@ -140,70 +132,44 @@ def neighbours(
         `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their nearest), their
         `share`, and `likeness`, the mean cosine to them; those near to most come first.
     """
-    import numpy as np
-
-    from core.evaluation.projection import ProjectionConfig
-    from core.failures.neighbours import neighbours as found_of
-    from core.failures.neighbours import place_of
-    from core.failures.report import records
-    from core.failures.table import read_table
-    from core.runs.layers import LayerFiles
-    from core.runs.load import load_run
-    from core.runs.projections import MapFiles
-
     if sum(map(bool, (text.strip(), key, where))) != 1:
         raise InputError("name a text, --key or --where, one of the three")
     store = store or RunStore()
     _check_vectors(store, run)
-    table = read_table(store, run, split)
+    table = failures.table.read_table(store, run, split)
     if where:
         if space not in ("", HEAD):
             raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
         return _find_common(store, table, listed(where), most, on_progress)
-    config = ProjectionConfig("pca", space="" if space == HEAD else space)
-    files = MapFiles.of(store, run, table.split, config)  # refuses a space that there is not
+    config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
+    files = runs.projections.MapFiles.of(store, run, table.split, config)  # refuses a space that there is not
     if config.space:
-        LayerFiles.of(store, run, table.split).known(on_progress)
+        runs.layers.LayerFiles.of(store, run, table.split).known(on_progress)
     there = files.space(table.classes)
-    own = None
-    if key:
-        own = place_of(table, key)
-        text = table.texts[own]
-    at = np.flatnonzero(there.rows == own)
-    asked = there.vectors[at[0]] if len(at) else load_run(store, run).vector(text, config.space)
-    return {
-        "run": run,
-        "split": table.split,
-        "space": space or HEAD,
-        "text": text,
-        "neighbours": records(found_of(table, there, asked, own, most)),
-    }
+    own = failures.neighbours.place_of(table, key) if key else None
+    text = text if own is None else table.texts[own]
+    at = (there.rows == own).nonzero()[0]
+    asked = there.vectors[at[0]] if len(at) else runs.load.load_run(store, run).vector(text, config.space)
+    found = failures.neighbours.neighbours(table, there, asked, own, most)
+    about = {"run": run, "split": table.split, "space": space or HEAD, "text": text}
+    return {**about, "neighbours": failures.neighbours.neighbours_report(found)}
 
 
 def _find_common(
-    store: RunStore, table: Table, where: Sequence[str], most: int, tell: Callable[[str, float | None], None] | None
+    store: RunStore,
+    table: failures.table.Table,
+    where: Sequence[str],
+    most: int,
+    tell: Callable[[str, float | None], None] | None,
 ) -> dict[str, Any]:
-    from core.evaluation.projection import ProjectionConfig
-    from core.failures.neighbours import common
-    from core.failures.selection import Selection, in_words, select
-    from core.failures.tags import Tagged
-    from core.failures.training import TrainingRows
-    from core.runs.projections import MapFiles
-
-    run = table.record.run
-    found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
-    space = MapFiles.of(store, run, table.split, ProjectionConfig("pca")).space(table.classes)
-    vectors = space.vectors[found.places]
-    training = TrainingRows(store, table.record, *([tell] if tell else []))
-    about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
-    return {**about, **common(table, found.places, vectors, training, most).report()}
-
-
-def _usual_split(store: RunStore, run: str) -> str:
-    from core.runs.predictions import evaluated_splits
-
-    found = evaluated_splits(store.path(run))
-    return "test" if "test" in found else next(reversed(found), "test")
+    run, asked = table.record.run, failures.selection.Selection(tuple(where), table.split)
+    found = failures.selection.select(asked, table, failures.tags.Tagged(store, table), store)
+    config = evaluation.projection.ProjectionConfig("pca")
+    vectors = runs.projections.MapFiles.of(store, run, table.split, config).space(table.classes).vectors[found.places]
+    training = failures.training.TrainingRows(store, table.record, *([tell] if tell else []))
+    said = failures.selection.in_words(found.clauses, found.group)
+    near = failures.neighbours.common(table, found.places, vectors, training, most).report()
+    return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
 
 
 def _check_vectors(store: RunStore, run: str) -> None:
@@ -218,7 +184,7 @@ def print_project(result: dict[str, Any]) -> None:
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
     say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
     quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
-    tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
+    tabulate([{"quality": key, "value": value} for key, value in quality.items()], ("quality", "value"))
     if reason := result["quality"]["reason"]:
         say(f"no silhouette: {reason}")
 
@@ -231,26 +197,21 @@ def print_groups(result: dict[str, Any]) -> None:
     none = result["none"]
     found = f"{plural(len(result['groups']), 'group')} of {count(result['least'])} sentences or more"
     say(f"{result['run']} on {result['split']}: {found}; {count(none['n'])} of {count(result['looked_at'])} in none.")
-    rows = [_group_row(each["name"], each) for each in result["groups"]] + [_group_row("no group", none)]
-    tabulate(rows, tuple(rows[0]), "group")
-
-
-def _group_row(name: str, each: dict[str, Any]) -> dict[str, Any]:
-    low, high = each["interval"]
-    interval = f"{100 * low:.1f} to {100 * high:.1f}" if each["n"] else ""
-    rate = f"{100 * each['rate']:.1f} %" if each["n"] else ""
-    return {"group": name, "sentences": count(each["n"]), "errors": rate, "interval": interval}
+    rows = [*result["groups"], {**none, "name": "no group"}]
+    columns: dict[str, Any] = {
+        "group": "name",
+        "sentences": lambda each: count(each["n"]),
+        "errors": lambda each: f"{write_points(each['rate'])} %" if each["n"] else "",
+        "interval": lambda each: write_ends(each["interval"], write_points) if each["n"] else "",
+    }
+    tabulate(rows, columns, "group")
 
 
 def print_layers(result: dict[str, Any]) -> None:
     """Print a row for each stage."""
     of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
     say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
-    rows = [
-        {"stage": each["name"], **{name: decimals(each[name]) for name in ("silhouette", "purity")}}
-        for each in result["stages"]
-    ]
-    tabulate(rows, ("stage", "silhouette", "purity"), "stage")
+    tabulate(result["stages"], {"stage": "name", "silhouette": "silhouette", "purity": "purity"}, "stage")
     say(f"{decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
     if result["reason"]:
         say(f"{result['reason']}.", head="No silhouette: ")
@@ -262,8 +223,7 @@ def print_neighbours(result: dict[str, Any]) -> None:
         _print_common(result)
         return
     say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
-    rows = [{**each, "distance": decimals(each["distance"])} for each in result["neighbours"]]
-    tabulate(rows, ("key", "distance", "truth", "said", "text"), "key")
+    tabulate(result["neighbours"], ("key", "distance", "truth", "said", "text"), "key")
 
 
 def _print_common(result: dict[str, Any]) -> None:
@@ -272,7 +232,10 @@ def _print_common(result: dict[str, Any]) -> None:
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
-    rows = [
-        {**each, "near to": count(each["near"]), "cosine": decimals(each["likeness"])} for each in result["neighbours"]
-    ]
-    tabulate(rows, ("near to", "cosine", "label", "text"), "text")
+    near: dict[str, Any] = {
+        "near to": lambda each: count(each["near"]),
+        "cosine": "likeness",
+        "label": "label",
+        "text": "text",
+    }
+    tabulate(result["neighbours"], near, "text")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
+from core import failures
 from core.api.options import Against, Clauses, File, OnProgress, RunName, Split, Store, Typed, listed, names_of
-from core.api.printing import say, tabulate
+from core.api.printing import say, tabulate, write_ends, write_p, write_points
 from core.atomic import write_named
 from core.cells import csv_text, decimals
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
 from core.metrics import named, title
-from core.numbers import count, signed
+from core.numbers import count, signed, whole_percent
 from core.runs.store import RunStore
 
 SHOWN, SHIFTED = 20, 15
@@ -76,43 +78,33 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
         why there are none (`core.failures.label_errors`).
     """
-    import numpy as np
-
-    from core.failures import unsure as under_dropout
-    from core.failures.label_errors import doubted, doubted_rows
-    from core.failures.report import report
-    from core.failures.selection import Selection, chosen_rows, ordered, refuse_unknown
-    from core.failures.slices import find_slice
-    from core.failures.table import read_table
-    from core.failures.tags import Tagged
-
-    refuse_unknown(order)
+    failures.selection.refuse_unknown(order)
     store, others = store or RunStore(), names_of(against)
     for other in others:
         store.read(other)  # before anything is done: tags ask them when they are first wanted
-    named = find_slice(store, store.read(run), slice) if slice else Selection(())
-    table = read_table(store, run, split or named.split)
+    named = failures.slices.find_slice(store, store.read(run), slice) if slice else failures.selection.Selection(())
+    table = failures.table.read_table(store, run, split or named.split)
     if unsure:
         try:
-            under_dropout.find(store, table, on_progress)
+            failures.unsure.find(store, table, on_progress)
         except NotAvailable as error:
             raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
     heard = {"tell": on_progress} if on_progress else {}
-    tagged = Tagged(store, table, others, **heard)
-    asked = Selection((*named.rules, *listed(where)) or ("wrong",), split)
-    clauses, chosen = chosen_rows(asked, table, tagged, store)
-    places = ordered(table, np.flatnonzero(chosen), order or "file")
+    tagged = failures.tags.Tagged(store, table, others, **heard)
+    asked = failures.selection.Selection((*named.rules, *listed(where)) or ("wrong",), split)
+    clauses, chosen = failures.selection.chosen_rows(asked, table, tagged, store)
+    places = failures.selection.ordered(table, chosen.nonzero()[0], order or "file")
     if csv is not None:
         more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
         write_named("--csv", csv, csv_text(table.frame.iloc[places].assign(**more)))
-    found = report(table, clauses, chosen, tagged if tags else None)
+    found = failures.report.report(table, clauses, chosen, tagged if tags else None)
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if not label_errors and label_csv is None:
         return found
-    labels = doubted(store, table, on_progress)
+    labels = failures.label_errors.doubted(store, table, on_progress)
     if label_csv is not None:
-        write_named("--label-csv", label_csv, csv_text(doubted_rows(labels)))
+        write_named("--label-csv", label_csv, csv_text(failures.label_errors.doubted_rows(labels)))
     return {**found, "label_errors": labels}
 
 
@@ -144,26 +136,20 @@ def slices(
         None is what is not defined on these rows, and `lacks` says why. `problem`: why this run has no such rows; all
         of these numbers are None or empty then.
     """
-    from core.failures.selection import Selection, select
-    from core.failures.slice_metrics import slices_report
-    from core.failures.slices import remove_slice, rename_slice, save_slice
-    from core.failures.slices import slices as kept
-    from core.failures.table import read_table
-    from core.failures.tags import Tagged
-
     store = store or RunStore()
     if where and not save:
         raise InputError("--where says what is to be saved; name it with --save NAME")
-    table = read_table(store, run, split)
+    table, kept = failures.table.read_table(store, run, split), failures.slices
     if save:
-        asked = Selection(tuple(listed(where)) or ("wrong",), split)
-        select(asked, table, Tagged(store, table), store)  # what cannot be asked is not kept
-        save_slice(store, table.record, save, asked)
+        asked = failures.selection.Selection(tuple(listed(where)) or ("wrong",), split)
+        tagged = failures.tags.Tagged(store, table)
+        failures.selection.select(asked, table, tagged, store)  # what cannot be asked is not kept
+        kept.save_slice(store, table.record, save, asked)
     if any(rename):
-        rename_slice(store, table.record, *rename)
+        kept.rename_slice(store, table.record, *rename)
     if remove:
-        remove_slice(store, table.record, remove)
-    found = slices_report(store, table, kept(store, table.record))
+        kept.remove_slice(store, table.record, remove)
+    found = failures.slice_metrics.slices_report(store, table, kept.slices(store, table.record))
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 
@@ -181,33 +167,31 @@ def shift(run: RunName, *, split: Split = "", on_progress: OnProgress = None, st
         many texts of the `split` and of `training` have it, `log_odds`, above 0 for the split, and their interval `low`
         to `high`. `left_out`: why nothing is said.
     """
-    from core.failures.shift import shifted
-    from core.failures.table import read_table
-
     store = store or RunStore()
-    table = read_table(store, run, split)
+    table = failures.table.read_table(store, run, split)
     about = {"run": run, "data": table.record.config.data.name, "split": table.split}
-    return {**about, **shifted(store, table, on_progress)}
+    return {**about, **failures.shift.shifted(store, table, on_progress)}
 
 
 def print_errors(result: dict[str, Any]) -> None:
     """Print the selected rows, below tags and marks where they were asked for."""
-    low, high = result["interval"]
-    wrong = f"{plural(result['wrong'], 'error')}, {100 * result['rate']:.1f} %"
-    say(f"{result['run']} on {result['data']}, {result['split']}: {wrong} ({100 * low:.1f} to {100 * high:.1f} %).")
+    ends, rate = write_ends(result["interval"], write_points), write_points(result["rate"])
+    wrong = f"{plural(result['wrong'], 'error')}, {rate} % ({ends} %)"
+    say(f"{result['run']} on {result['data']}, {result['split']}: {wrong}.")
     say(result["said"])
     if "tags" in result:
         _print_tags(result)
         _print_marks(result)
-    rows = [
-        {**row, "p said": decimals(row["p_said"]), "margin": decimals(row["margin"])} for row in result["rows"][:SHOWN]
-    ]
-    if rows:
-        tabulate(rows, ("key", "truth", "said", "p said", "margin", "text"), "key")
+    if rows := result["rows"][:SHOWN]:
+        tabulate(rows, _name_columns("key", "truth", "said", "p_said", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {plural(len(result['rows']), 'row')}; --csv FILE and --json have all.")
     if "label_errors" in result:
         _print_labels(result["label_errors"])
+
+
+def _name_columns(*keys: str) -> dict[str, str]:
+    return {key.replace("_", " "): key for key in keys}
 
 
 def _print_labels(result: dict[str, Any]) -> None:
@@ -217,9 +201,8 @@ def _print_labels(result: dict[str, Any]) -> None:
     else:
         of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
         say(f"{of}.", head="Labels that are likely wrong: ")
-    rows = [{**row, "p truth": decimals(row["p_truth"])} for row in result["rows"][:SHOWN]]
-    if rows:
-        tabulate(rows, ("split", "key", "truth", "likelier", "p truth", "text"), "key")
+    if rows := result["rows"][:SHOWN]:
+        tabulate(rows, _name_columns("split", "key", "truth", "likelier", "p_truth", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
     for each in result["conflicts"][:MARKS]:
@@ -231,11 +214,10 @@ def _print_labels(result: dict[str, Any]) -> None:
 
 def _print_tags(result: dict[str, Any]) -> None:
     """Print tags by excess errors; one that no text has is only named."""
-    rows = [{"tag": each["tag"], **_risk(each)} for each in result["tags"] if each["n"]]
-    tabulate(rows, tuple(rows[0]) if rows else (), "tag")
-    values = [{"value": each["rule"], **_risk(each)} for each in result["values"][:MARKS]]
-    if values:
-        tabulate(values, tuple(values[0]), "value")
+    if rows := [each for each in result["tags"] if each["n"]]:
+        tabulate(rows, {"tag": "tag", **RISK}, "tag")
+    if values := result["values"][:MARKS]:
+        tabulate(values, {"value": "rule", **RISK}, "value")
     for each in result["slices"][:MARKS]:
         more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
         say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
@@ -246,47 +228,40 @@ def _print_tags(result: dict[str, Any]) -> None:
         say(f"{why}.", head=f"No {names}: ")
 
 
-def _risk(row: dict[str, Any]) -> dict[str, str]:
-    return {
-        "rows": count(row["n"]),
-        "selected": count(row["selected"]),
-        "errors": f"{100 * row['rate']:.1f} %",
-        "excess": "" if row["excess"] is None else signed(row["excess"], 1),
-        "risk ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
-        "interval": _ends(row["ratio_interval"]),
-        "p (Holm)": _chance(row["p_holm"]),
-    }
+RISK: dict[str, Any] = {
+    "rows": lambda row: count(row["n"]),
+    "selected": lambda row: count(row["selected"]),
+    "errors": lambda row: f"{write_points(row['rate'])} %",
+    "excess": lambda row: "" if row["excess"] is None else signed(row["excess"], 1),
+    "risk ratio": lambda row: "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+    "interval": lambda row: _write_ratios(row["ratio_interval"]),
+    "p (Holm)": lambda row: write_p(row["p_holm"]),
+}
+"""Columns on the risk of an error."""
 
 
-def _print_marks(result: dict[str, Any]) -> None:
-    """Print what the selection has more than the rest."""
-    rows = [
-        {
-            "marks the selection": each["name"],
-            "V": f"{each['v']:.2f}",
-            "value": each["value"],
-            "selected": f"{100 * each['share']:.0f} %",
-            "the rest": f"{100 * each['rest_share']:.0f} %",
-            "p (Holm)": _chance(each["p_holm"]),
-        }
-        for each in result["marks"][:MARKS]
-    ]
-    if rows:
-        tabulate(rows, tuple(rows[0]), "marks the selection")
-    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
-    if words:
-        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
-
-
-def _ends(interval: list[float | None] | None) -> str:
+def _write_ratios(interval: list[float | None] | None) -> str:
     if interval is None:
         return ""
     low, high = interval
     return f"{low:.2f} and more" if high is None else f"{low:.2f} to {high:.2f}"
 
 
-def _chance(p: float | None) -> str:
-    return "" if p is None else "< 0.001" if p < 0.001 else decimals(p)
+def _print_marks(result: dict[str, Any]) -> None:
+    """Print what the selection has more than the rest."""
+    columns: dict[str, Any] = {
+        "marks the selection": "name",
+        "V": lambda each: f"{each['v']:.2f}",
+        "value": "value",
+        "selected": lambda each: whole_percent(each["share"]),
+        "the rest": lambda each: whole_percent(each["rest_share"]),
+        "p (Holm)": lambda each: write_p(each["p_holm"]),
+    }
+    if rows := result["marks"][:MARKS]:
+        tabulate(rows, columns, "marks the selection")
+    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
+    if words:
+        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 
 
 def print_slices(result: dict[str, Any]) -> None:
@@ -294,21 +269,17 @@ def print_slices(result: dict[str, Any]) -> None:
     if not result["slices"]:
         say(f"No slice of {result['data']} yet; --save NAME --where CLAUSE keeps one.")
         return
-    rows = [
-        {
-            "slice": each["name"],
-            "split": each["split"],
-            "rows": "" if each["n"] is None else count(each["n"]),
-            "errors": "" if each["rate"] is None else f"{100 * each['rate']:.1f} %",
-            "interval": "" if each["rate"] is None else "{:.1f} to {:.1f}".format(*(100 * p for p in each["interval"])),
-            "− others": "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
-            **_macro(each),
-            "selects": each["said"],
-        }
-        for each in result["slices"]
-    ]
-    columns = dict.fromkeys(name for row in rows for name in row if name != "selects")
-    tabulate(rows, (*columns, "selects"), "slice")
+    columns: dict[str, Any] = {
+        "slice": "name",
+        "split": "split",
+        "rows": lambda each: "" if each["n"] is None else count(each["n"]),
+        "errors": lambda each: "" if each["rate"] is None else f"{write_points(each['rate'])} %",
+        "interval": lambda each: "" if each["rate"] is None else write_ends(each["interval"], write_points),
+        "− others": lambda each: "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
+    }
+    f1 = (key for each in result["slices"] for key, value in each["metrics"].items() if value is not None)
+    columns |= {title(key): partial(_write_metric, key) for key in f1 if named(key).name == "f1_macro"}
+    tabulate(result["slices"], {**columns, "selects": "said"}, "slice")
     for each in result["slices"]:
         if each["problem"]:
             say(f"{each['problem']}.", head=f"{each['name']}: ")
@@ -317,14 +288,10 @@ def print_slices(result: dict[str, Any]) -> None:
     say("--json has precision, recall and F1 of each class.")
 
 
-def _macro(each: dict[str, Any]) -> dict[str, str]:
-    """Return the macro F1 of a slice with its interval, under its title."""
-    found = {}
-    for name, value in each["metrics"].items():
-        if named(name).name == "f1_macro" and value is not None:
-            ends = " to ".join(map(decimals, each["intervals"][name] or ()))
-            found[title(name)] = f"{decimals(value)}{ends and f' ({ends})'}"
-    return found
+def _write_metric(name: str, each: dict[str, Any]) -> str:
+    """Write a metric of a slice with its interval."""
+    ends = write_ends(each["intervals"].get(name))
+    return f"{decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"
 
 
 def print_shift(result: dict[str, Any]) -> None:
@@ -336,23 +303,18 @@ def print_shift(result: dict[str, Any]) -> None:
         say(f"{result['left_out']}.")
         return
     auc = result["auc"]
-    low, high = auc["interval"]
-    tells = "tells them apart" if low > 0.5 else "cannot tell them apart"
-    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({low:.3f} to {high:.3f}), p {_chance(auc['p'])}.")
-    measured = [(row["name"], row, row["p"]) for row in result["measures"]]
-    measured += [(f"share of {row['class']}", row, row["p_holm"]) for row in result["balance"]]
-    rows = [
-        {
-            "measure": name,
-            "training": decimals(row["training"]),
-            split: decimals(row["split"]),
-            "difference": signed(row["difference"], 3),
-            "interval": "{} to {}".format(*(signed(end, 3) for end in row["interval"])),
-            "p": _chance(p),
-        }
-        for name, row, p in measured
-    ]
-    tabulate(rows, tuple(rows[0]), "measure")
+    tells = "tells them apart" if auc["interval"][0] > 0.5 else "cannot tell them apart"
+    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({write_ends(auc['interval'])}), p {write_p(auc['p'])}.")
+    shares = [{**row, "name": f"share of {row['class']}", "p": row["p_holm"]} for row in result["balance"]]
+    columns: dict[str, Any] = {
+        "measure": "name",
+        "training": "training",
+        split: "split",
+        "difference": lambda row: signed(row["difference"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
+        "p": lambda row: write_p(row["p"]),
+    }
+    tabulate([*result["measures"], *shares], columns, "measure")
     for where, more in ((split, True), ("training", False)):
         found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
         said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)

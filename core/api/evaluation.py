@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from core import evaluation, runs
 from core.api.options import AnyRun, Passage, RunName, Settings, Store, Typed, name_of, renaming, split_pairs
-from core.api.printing import say, tabulate
-from core.cells import cell_text, decimals
+from core.api.printing import say, tabulate, write_p
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.metrics import METRICS
@@ -16,10 +16,7 @@ from core.numbers import count, signed
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
 from core.text.passages import words_of_passage
-
-if TYPE_CHECKING:
-    from core.runs.judged import Wanted
-
+from core.training.history import finite
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 
@@ -85,37 +82,23 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
         right, missed, spurious, of another type or border; `words`, and how many were `unread`.
     """
-    from core.runs.costs import lines
-    from core.runs.judged import Wanted, judged
-    from core.runs.load import load_run
-    from core.runs.report import report
-    from core.training.history import finite
-
     store, other = store or RunStore(), name_of(against)
-    wanted = Wanted(str(data), split, rename or {}, limit_test, settings or {}, words_of_passage(passage))
+    words = words_of_passage(passage)
+    wanted = runs.judged.Wanted(str(data), split, rename or {}, limit_test, settings or {}, words)
     if store.read(run).task == "tokens":
-        from core.runs.tagged_texts import evaluate_tags
-
         of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": other, "--passage": passage}
-        return evaluate_tags(store, run, wanted, of_texts)
-    loaded = load_run(store, run)
+        return runs.tagged_texts.evaluate_tags(store, run, wanted, of_texts)
+    loaded = runs.load.load_run(store, run)
     if passage:
         refuse_passages(loaded.record)
-    given = judged(loaded.record, wanted)
+    given = runs.judged.judged(loaded.record, wanted)
     heard = {"on_progress": on_progress} if on_progress else {}
-    compared = {"against": _compare_on(store, run, other, wanted)} if other else {}
-    chosen = lines(store, loaded.record, cost or {})
-    return finite(report(loaded, given, by=by, lines=chosen, **heard) | compared)
-
-
-def _compare_on(store: RunStore, run: str, other: str, wanted: Wanted) -> dict[str, Any]:
-    """Compare the usual first metric of two runs on the same rows: McNemar's exact test for accuracy."""
-    from core.evaluation.comparison import verdict
-    from core.runs.comparison import compare
-    from core.runs.sides import read_sides
-
-    (pair,) = compare(read_sides(store, [run, other], wanted=wanted))["pairs"]
-    return {**pair, "verdict": verdict(pair)}
+    compared: dict[str, Any] = {}
+    if other:  # the usual first metric on the same rows: McNemar's exact test for accuracy
+        (pair,) = runs.comparison.compare(runs.sides.read_sides(store, [run, other], wanted=wanted))["pairs"]
+        compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
+    chosen = runs.costs.lines(store, loaded.record, cost or {})
+    return finite(runs.report.report(loaded, given, by=by, lines=chosen, **heard) | compared)
 
 
 def print_evaluate(result: dict[str, Any]) -> None:
@@ -144,7 +127,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
         _print_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
     _print_costs(result.get("costs", {}))
     if pair := result.get("against"):
-        chance = "p < 0.001" if pair["p"] < 0.001 else f"p = {decimals(pair['p'])}"
+        chance = f"p {'' if pair['p'] < 0.001 else '= '}{write_p(pair['p'])}"
         say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
     for sentence in result["warnings"]:
         say(sentence, head="Note: ")
@@ -152,40 +135,37 @@ def print_evaluate(result: dict[str, Any]) -> None:
 
 def _print_costs(costs: Mapping[str, Any]) -> None:
     """Print the threshold at each cost ratio, and what it costs per row."""
-    rows = [
-        {
-            "class": name,
-            "a miss costs": f"{found['ratio']:g}",
-            "threshold": decimals(found["threshold"]),
-            "misses": count(found["false_negatives"]),
-            "false positives": count(found["false_positives"]),
-            "cost": decimals(found["cost"]),
-            "95 % interval": cell_text(found["interval"]),
-            "at 0.5": decimals(found["cost_at_half"]),
-        }
-        for name, found in costs.items()
-    ]
-    if rows:
-        tabulate(rows, tuple(rows[0]))
+    columns: dict[str, Any] = {
+        "class": "class",
+        "a miss costs": lambda found: f"{found['ratio']:g}",
+        "threshold": "threshold",
+        "misses": lambda found: count(found["false_negatives"]),
+        "false positives": lambda found: count(found["false_positives"]),
+        "cost": "cost",
+        "95 % interval": "interval",
+        "at 0.5": "cost_at_half",
+    }
+    if costs:
+        tabulate([{"class": name, **found} for name, found in costs.items()], columns)
 
 
 def _print_metrics(result: dict[str, Any]) -> None:
     """Print each metric with its interval and TF-IDF's, then, where rows were seen in training, those without them."""
-    rows, yardsticks = [], {} if "left_out" in result["yardsticks"] else result["yardsticks"]
-    for name, value in result["metrics"].items():
-        row = {"metric": name, "value": decimals(value), "95 % interval": _interval(result, name)}
-        row |= {model: decimals(found["metrics"].get(name)) for model, found in yardsticks.items()}
-        rows.append(row)
-    tabulate(rows, ("metric", "value", "95 % interval", *yardsticks))
+    yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
+    _tabulate_metrics(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
         say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
-        tabulate(
-            [
-                {"metric": name, "value": decimals(value), "95 % interval": _interval(unseen, name)}
-                for name, value in unseen["metrics"].items()
-            ],
-            ("metric", "value", "95 % interval"),
-        )
+        _tabulate_metrics(unseen, {})
+
+
+def _tabulate_metrics(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print metrics with their intervals, and those of others beside them."""
+    rows = [
+        {"metric": name, "value": value, "95 % interval": measured["intervals"].get(name)}
+        | {other: metrics.get(name) for other, metrics in beside.items()}
+        for name, value in measured["metrics"].items()
+    ]
+    tabulate(rows, ("metric", "value", "95 % interval", *beside))
 
 
 def _print_reasons(left_out: dict[str, str]) -> None:
@@ -196,38 +176,32 @@ def _print_reasons(left_out: dict[str, str]) -> None:
 
 
 def _print_groups(by: dict[str, Any], metric: str) -> None:
-    rows = [
-        {
-            by["column"]: row["value"],
-            "rows": count(row["n"]),
-            metric: decimals(row["metrics"].get(metric)),
-            "95 % interval": _interval(row, metric),
-        }
-        for row in by["values"]
-    ]
-    tabulate(rows, (by["column"], "rows", metric, "95 % interval"))
-
-
-def _interval(measured: dict[str, Any], name: str) -> str:
-    ends = measured["intervals"].get(name)
-    return f"{decimals(ends[0])} to {decimals(ends[1])}" if ends else ""
+    columns: dict[str, Any] = {
+        by["column"]: "value",
+        "rows": lambda row: count(row["n"]),
+        metric: lambda row: row["metrics"].get(metric),
+        "95 % interval": lambda row: row["intervals"].get(metric),
+    }
+    tabulate(by["values"], columns)
 
 
 def _print_several(result: dict[str, Any]) -> None:
     """Print metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
     tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
     metrics = [
-        {"metric": key, "at 0.5": decimals(value), "tuned": decimals(tuned["metrics"].get(key))}
-        for key, value in result["metrics"].items()
+        {"metric": key, "at 0.5": value, "tuned": tuned["metrics"].get(key)} for key, value in result["metrics"].items()
     ]
     tabulate(metrics, ("metric", "at 0.5", "tuned"))
-    rows = []
-    for label, row in result["per_class"].items():
-        words = {key: decimals(row.get(key)) for key in ("precision", "recall", "f1")}
-        aupr, own = decimals(row.get("average_precision")), tuned["per_class"].get(label, {})
-        better = {"threshold": decimals(own.get("threshold")), "f1 tuned": decimals(own.get("f1"))}
-        rows.append({"label": label, "rows": f"{row['support']:.0f}", **words, "AUPR": aupr, **better})
-    tabulate(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
+    columns: dict[str, Any] = {
+        "label": "label",
+        "rows": lambda row: f"{row['support']:.0f}",
+        **{name: name for name in ("precision", "recall", "f1")},
+        "AUPR": lambda row: row.get("average_precision"),
+        "threshold": lambda row: row["own"].get("threshold"),
+        "f1 tuned": lambda row: row["own"].get("f1"),
+    }
+    each = result["per_class"].items()
+    tabulate([{"label": label, "own": tuned["per_class"].get(label, {}), **row} for label, row in each], columns)
 
 
 def _print_spans(result: dict[str, Any]) -> None:
@@ -236,19 +210,17 @@ def _print_spans(result: dict[str, Any]) -> None:
     say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
     for note in result["notes"]:
         say(note)
-    metrics = [
-        {"metric": METRICS[name].title, "value": decimals(value), "95 % interval": _interval(result, name)}
-        for name, value in result["metrics"].items()
-    ]
-    tabulate(metrics, ("metric", "value", "95 % interval"))
+    titled = {
+        kind: {METRICS[name].title: each for name, each in result[kind].items()} for kind in ("metrics", "intervals")
+    }
+    _tabulate_metrics(titled, {})
     counted = ("right", "wrong type", "wrong border", "missed", "spurious")
-    parts = ("precision", "recall", "f1")
     types = [
         {"type": kind, "spans": count(int(row["support"]))}
-        | {part: decimals(row[part]) for part in parts}
+        | {part: row[part] for part in ("precision", "recall", "f1")}
         | {name: count(int(row[name])) for name in counted}
         for kind, row in result["per_type"].items()
     ]
-    tabulate(types, ("type", "spans", *parts, *counted))
+    tabulate(types, ("type", "spans", "precision", "recall", "f1", *counted))
     if result["unread"]:
         say(f"{plural(result['unread'], 'word')} beyond text.max_length, or without a token, taken for O")

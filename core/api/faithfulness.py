@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core import interpret, runs
 from core.api.options import OnProgress, RunName, Split, Store, Target
-from core.api.printing import say, tabulate
+from core.api.printing import say, tabulate, write_rho
 from core.api.runs import evaluated_split, runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.numbers import MINUS, count, percent, signed, whole_percent
+from core.models.provides import provides
+from core.numbers import MINUS, count, percent, whole_percent
 from core.runs import beliefs
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    from core.interpret.verdict import Measured, Verdict
-
 
 SEED = 0
 NOT_JUDGED = "not judged"
@@ -49,33 +47,27 @@ def agreement(
         would be: the mean of 1 / words), `rho` (mean Spearman with deletion, None: none), `ranked` (texts of three
         words or more, not all alike).
     """
-    import numpy as np
-
-    from core.interpret.explain import methods
-    from core.interpret.several import agreement as agreed
-    from core.runs.load import load_run
-    from core.runs.predictions import lacks_texts
+    import numpy
 
     store = store or RunStore()
     if limit < 0:
         raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
     split = evaluated_split(run, split, store)
     table = runs_predictions(run, split, store)
-    if why := lacks_texts(store.path(run), store.read(run)):
+    if why := runs.predictions.lacks_texts(store.path(run), store.read(run)):
         raise NotAvailable(f"run '{run}': {why}")
-    loaded = load_run(store, run)
-    if not set(methods(loaded.model.provides)) - {"deletion", "shapley"}:
+    loaded = runs.load.load_run(store, run)
+    if not set(interpret.explain.methods(loaded.model.provides)) - {"deletion", "shapley"}:
         raise InputError(f"run '{run}' can be explained by deletion and shapley alone: there is nothing to compare")
     texts = table.loc[table["label"] != table["predicted"]] if wrong else table
     found = texts["text"].tolist()
     if not found:
         raise InputError(f"run '{run}' has no {'wrong ' if wrong else ''}text in split '{split}'")
+    drawn = found
     if limit and limit < len(found):
-        chosen = np.sort(np.random.default_rng(SEED).choice(len(found), limit, replace=False))
+        chosen = numpy.sort(numpy.random.default_rng(SEED).choice(len(found), limit, replace=False))
         drawn = [found[place] for place in chosen]
-    else:
-        drawn = found
-    told = agreed(loaded.reader(), drawn, on_progress or (lambda what, share: None))
+    told = interpret.several.agreement(loaded.reader(), drawn, on_progress or (lambda what, share: None))
     return {
         "run": run,
         "split": split,
@@ -117,30 +109,26 @@ def believe(
         `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of integrated
         gradients); `note`.
     """
-    from core.interpret.explain import check, methods
-    from core.models.provides import provides
-
     if target and text is None:
         raise InputError("--target is of a text: give one, or leave --target out")
     store = store or RunStore()
     has = provides(store.read(run).config.model)
     if method:
-        check(method, has)
+        interpret.explain.check(method, has)
     if text is not None:
-        return _test_sentence(store, run, text, (method,) if method else tuple(methods(has)), target)
+        asked = (method,) if method else tuple(interpret.explain.methods(has))
+        return _test_sentence(store, run, text, asked, target)
     return _test_run(store, run, method, limit, on_progress)
 
 
 def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
-    from core.interpret.belief import MOST, of_sentence
-    from core.runs.load import load_run
     from core.text.typed import typed_words
 
-    reader, words = load_run(store, run).reader(), len(typed_words(text))
+    most, reader, words = interpret.belief.MOST, runs.load.load_run(store, run).reader(), len(typed_words(text))
     notes = reader.notes(text, reader.tokenizer.encode(text))
-    if words > MOST:
-        notes.append(f"Tested are the first {MOST} of {count(words)} words.")
-    found = [of_sentence(reader, text, each, target) for each in methods]
+    if words > most:
+        notes.append(f"Tested are the first {most} of {count(words)} words.")
+    found = [interpret.belief.of_sentence(reader, text, each, target) for each in methods]
     return {
         "run": run,
         "text": text,
@@ -150,10 +138,10 @@ def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...
 
 
 def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
-    from core.interpret.verdict import MEANING, THRESHOLDS, judge, outcome
-
-    here = beliefs.BeliefFiles.of(store, run, method, limit)
+    here, verdict = beliefs.BeliefFiles.of(store, run, method, limit), interpret.verdict
     found, there = here.known(on_progress)
+    said = {each.method: verdict.judge(each.method, {**each.tests, "answers": found.answers}) for each in found.methods}
+    right = verdict.outcome(verdict.THRESHOLDS["answers"], found.answers)
     return {
         "run": run,
         "split": beliefs.VALIDATION,
@@ -164,36 +152,22 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
         "sentences": found.sentences,
         "left_out": found.left_out,
         "cut": found.cut,
-        "answers": {**dataclasses.asdict(found.answers), "outcome": outcome(THRESHOLDS["answers"], found.answers)},
-        "methods": [
-            _describe_method(each, judge(each.method, {**each.tests, "answers": found.answers}))
-            for each in found.methods
-        ],
-        "thresholds": {name: dataclasses.asdict(each) for name, each in THRESHOLDS.items()},
-        "meaning": MEANING,
+        "answers": {**dataclasses.asdict(found.answers), "outcome": right},
+        "methods": [_describe_method(each, said[each.method]) for each in found.methods],
+        "thresholds": {name: dataclasses.asdict(each) for name, each in verdict.THRESHOLDS.items()},
+        "meaning": verdict.MEANING,
     }
 
 
-def _describe_method(found: Measured, said: Verdict) -> dict[str, Any]:
-    outcomes = {name: each for name, each in said.outcomes.items() if name != "answers"}
-    return {
-        "method": found.method,
-        "verdict": said.verdict,
-        "tests": {
-            **{
-                name: {**dataclasses.asdict(each), "outcome": outcomes.get(name, NOT_JUDGED)}
-                for name, each in found.tests.items()
-            },
-            **{name: {"outcome": each} for name, each in outcomes.items() if name not in found.tests},
-        },
-        "areas": {name: dataclasses.asdict(each) for name, each in found.areas.items()},
-        "control": {name: dataclasses.asdict(each) for name, each in found.control.items()},
-        "curves": {
-            name: {side: list(values) for side, values in dataclasses.asdict(each).items()}
-            for name, each in found.curves.items()
-        },
-        "agreement": {name: dataclasses.asdict(each) for name, each in found.agreement.items()},
-    }
+def _describe_method(found: interpret.verdict.Measured, said: interpret.verdict.Verdict) -> dict[str, Any]:
+    known, outcomes = dataclasses.asdict(found), dict(said.outcomes)
+    outcomes.pop("answers", None)
+    tests = {name: {**each, "outcome": outcomes.get(name, NOT_JUDGED)} for name, each in known["tests"].items()}
+    tests |= {name: {"outcome": each} for name, each in outcomes.items() if name not in tests}
+    curves = {name: {side: list(each) for side, each in curve.items()} for name, curve in known["curves"].items()}
+    rest = {name: known[name] for name in ("areas", "control")}
+    about = {"method": found.method, "verdict": said.verdict, "tests": tests}
+    return {**about, **rest, "curves": curves, "agreement": known["agreement"]}
 
 
 def print_agreement(result: dict[str, Any]) -> None:
@@ -201,18 +175,15 @@ def print_agreement(result: dict[str, Any]) -> None:
     kind = "wrong text" if result["wrong"] else "text"
     of = f" of {count(result['found'])}" * (result["drawn"] < result["found"])
     say(f"{result['run']}, {result['split']}: {plural(result['drawn'], kind)}{of}; each method against deletion")
-    rows = [
-        {
-            "method": each["method"],
-            "same word first": f"{count(each['same'])} of {count(each['texts'])}",
-            "": whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
-            "by chance": "–" if each["chance"] is None else percent(each["chance"]),
-            "mean ρ": "–" if each["rho"] is None else signed(each["rho"]).lstrip("+"),
-            "over": count(each["ranked"]),
-        }
-        for each in result["methods"]
-    ]
-    tabulate(rows, ("method", "same word first", "", "by chance", "mean ρ", "over"))
+    columns: dict[str, Any] = {
+        "method": "method",
+        "same word first": lambda each: f"{count(each['same'])} of {count(each['texts'])}",
+        "": lambda each: whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
+        "by chance": lambda each: "–" if each["chance"] is None else percent(each["chance"]),
+        "mean ρ": lambda each: write_rho(each["rho"]),
+        "over": lambda each: count(each["ranked"]),
+    }
+    tabulate(result["methods"], columns)
 
 
 def print_believe(result: dict[str, Any]) -> None:

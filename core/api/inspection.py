@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core import evaluation, interpret, runs
 from core.api.drawing import find_drawing
 from core.api.options import Change, Edit, File, PairText, RunName, Store
 from core.api.printing import say, say_edit, tabulate
@@ -18,11 +19,7 @@ from core.runs.text_predictions import answer, answer_line, check_pair
 from core.text.pair import joined
 
 if TYPE_CHECKING:
-    from core.interpret.edits import Edits
-    from core.interpret.sentence import SentenceView
-    from core.interpret.stages import Matrix
     from core.models.trace import Intervention
-    from core.runs.load import LoadedRun
 
 
 def pair(first: str, second: str) -> str:
@@ -32,16 +29,19 @@ def pair(first: str, second: str) -> str:
 
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
-) -> tuple[LoadedRun, Edits, Intervention | None]:
+) -> tuple[runs.load.LoadedRun, interpret.edits.Edits, Intervention | None]:
     """Load a run; return it with what is changed inside when it reads a text, also as the model takes it."""
-    from core.runs.load import load_run
-
-    loaded = load_run(store or RunStore(), run)
+    loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.edits(text, edit)
     if intervene is not None and edits.inside:
         raise InputError("edit and intervene: one of them says what is changed inside")
     return loaded, edits, intervene or edits.intervention()
+
+
+def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
+    """Return what every answer about a text begins with."""
+    return {"run": run, "text": text, "edit": edits.encode()}
 
 
 def present(found: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def present(found: Any) -> dict[str, Any]:
 
 def sentence(
     run: str, text: str, store: RunStore | None = None, *, edit: str = "", intervene: Intervention | None = None
-) -> SentenceView:
+) -> interpret.sentence.SentenceView:
     """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
     `edit` is what is changed inside, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`); `intervene`
@@ -75,30 +75,24 @@ def inspect(
         TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
         `parts` has these in words.
     """
-    from core.evaluation.scores import NOTHING
-    from core.interpret.sentence import inside
-    from core.interpret.unknown import unknown_note
-
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
     said = answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
-        words = "" if labels is None else ", ".join(labels) or NOTHING
+        words = "" if labels is None else ", ".join(labels) or evaluation.scores.NOTHING
         find_drawing("inside")(view, Path(html), record, words)
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "read_as": view.read_as,
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
         "unknown_words": view.unknown_words,
-        "note": unknown_note(view.unknown_words),
+        "note": interpret.unknown.unknown_note(view.unknown_words),
         "truncated": view.truncated,
         "prediction": said,
         "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
-        **inside(view),
+        **interpret.sentence.inside(view),
     }
 
 
@@ -133,26 +127,20 @@ def steps(
     last = found.stages[-1].matrices[-1]
     chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
     return {
-        "run": run,
-        "text": text,
-        "edit": edits.encode(),
+        **describe_text(run, text, edits),
         "tokens": list(found.tokens),
         **{name: getattr(found, name) for name in ("layer", "head", "component", "layers", "heads", "components")},
         "prediction": answer(loaded.record, chances),
         "note": " ".join(found.notes),
         "stages": [
-            {
-                **{name: getattr(stage, name) for name in ("key", "title")},
-                "formulas": list(stage.formulas),
-                "reading": stage.reading,
-                "matrices": [_matrix(each) for each in stage.matrices],
-            }
+            {"key": stage.key, "title": stage.title, "formulas": list(stage.formulas), "reading": stage.reading}
+            | {"matrices": list(map(_matrix, stage.matrices))}
             for stage in found.stages
         ],
     }
 
 
-def _matrix(matrix: Matrix) -> dict[str, Any]:
+def _matrix(matrix: interpret.stages.Matrix) -> dict[str, Any]:
     rows = [
         [*(None if value == -math.inf else value for value in numbers), *words]
         for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)
@@ -176,12 +164,9 @@ def print_inspect(result: dict[str, Any]) -> None:
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
-        taken = (
-            layer["cancelled"]
-            and any(layer["cancelled"])
-            and f"; cancelled {' '.join(map(decimals, layer['cancelled']))}"
-        )
-        say(f"layer {number}: {plural(components, 'component')} x {plural(heads, 'head')}{taken or ''}; {maps}")
+        taken = " ".join(map(decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
+        held = f"{plural(components, 'component')} x {plural(heads, 'head')}"
+        say(f"layer {number}: {held}{taken and f'; cancelled {taken}'}; {maps}")
 
 
 def print_steps(result: dict[str, Any]) -> None:
@@ -191,13 +176,9 @@ def print_steps(result: dict[str, Any]) -> None:
         say(result["note"])
     if result["layers"]:
         say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
-    rows = [
-        {"stage": f"{number} {stage['title']}", "gives": _size(stage["matrices"]), "reading": stage["reading"]}
-        for number, stage in enumerate(result["stages"], start=1)
-    ]
+    rows = []
+    for number, stage in enumerate(result["stages"], start=1):
+        sizes = [f"{len(each['rows'])} × {len(each['columns'])}" for each in stage["matrices"]]
+        rows.append({"stage": f"{number} {stage['title']}", "gives": sizes[-1:], "reading": stage["reading"]})
     tabulate(rows, ("stage", "gives", "reading"), whole="stage")
     say(answer_line(result["prediction"]))
-
-
-def _size(matrices: list[dict[str, Any]]) -> str:
-    return f"{len(matrices[-1]['rows'])} × {len(matrices[-1]['columns'])}" if matrices else ""

@@ -1,4 +1,4 @@
-"""This machine, and the dashboard's server as a child process that never outlives the command that started it."""
+"""The dashboard's server as a child process that never outlives the command that started it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import psutil
 
 import core
-from core.api.options import Store, Typed
-from core.api.printing import say
+from core.api.options import Typed
 from core.exceptions import InputError
-from core.runs.store import RunStore
 
 LOOPBACK = ("localhost", "127.0.0.1")
 EVERYWHERE = ("", "0.0.0.0", "::")
@@ -44,33 +42,6 @@ def dashboard(
         raise InputError(f"--port {port}: a whole number from 1 to 65535")
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
     return serve(streamlit_command(script, port, address, host, browser=browser))
-
-
-def doctor(store: Store = None) -> dict[str, Any]:
-    """Examine what this machine offers, what is damaged or missing, and what to do about it."""
-    from core.doctor import examine
-
-    return examine(store or RunStore())
-
-
-def print_doctor(result: dict[str, Any]) -> None:
-    """Print what is here, and what to do about problems."""
-    for name, value in result.items():
-        if name != "problems":
-            say(_write_plain(value), head=f"{name.replace('_', ' ')}: ")
-    for problem in result["problems"]:
-        say(problem, head="problem: ")
-    if not result["problems"]:
-        say("nothing needs attention")
-
-
-def _write_plain(value: Any) -> str:
-    """Write plain data as words."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_write_plain(each)}" for name, each in value.items())
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 def streamlit_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:

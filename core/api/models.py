@@ -103,7 +103,7 @@ def print_presets(result: dict[str, Any]) -> None:
     if "presets" not in result:
         _print_preset(result)
         return
-    rows = [{**each, "parameters": f"{count(each['parameters'])}"} for each in result["presets"]]
+    rows = [{**each, "parameters": count(each["parameters"])} for each in result["presets"]]
     tabulate(rows, ("name", "parameters", "line", "source"))
     say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
 
@@ -145,13 +145,7 @@ def _print_preset(result: dict[str, Any]) -> None:
 def print_backbones_list(result: dict[str, Any]) -> None:
     """Print the encoders, and whether the papers' own are here."""
     rows = [
-        {
-            "name": each["name"],
-            "kind": each.get("kind", ""),
-            "layers": each.get("layers", ""),
-            "width": each.get("width", ""),
-            "weights": size_in_words(each["bytes"]) if each["ok"] else each["problem"],
-        }
+        {**each, "weights": size_in_words(each["bytes"]) if each["ok"] else each["problem"]}
         for each in result["backbones"]
     ]
     if rows:
@@ -160,8 +154,7 @@ def print_backbones_list(result: dict[str, Any]) -> None:
         own = result["folder"] or "not set"
         say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {getting('OWNER/NAME')}.")
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
-    states = [{**each, "state": _state(each)} for each in result["recipes"]]
-    tabulate(states, ("recipe", "backbone", "state"))
+    tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _state})
     say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from core import notebook
 from core.api import (
     ablation,
     attribution,
@@ -24,6 +23,7 @@ from core.api import (
     evaluation,
     faithfulness,
     inspection,
+    notebook,
     prediction,
     training,
 )

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from core import runs
 from core.api.options import Edit, File, OnProgress, Passage, RunName, Settings, Store, Typed
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
-from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.interpret.unknown import mostly_unknown, unknown_note
 from core.numbers import count
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
-from core.runs.text_predictions import (
-    answer_line,
-    check_pair,
-    predict_edited,
-    predict_file,
-    predict_passages,
-)
+from core.runs.text_predictions import answer_line, check_pair, predict_edited, predict_file, predict_passages
 from core.text.passages import words_of_passage
-
-if TYPE_CHECKING:
-    pass
-
 
 NAMED = 10
 """Rows with many unknown words that are named."""
@@ -65,15 +55,11 @@ def predict(
         `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file, and `cut` the number of
         texts that were cut.
     """
-    from core.runs.load import load_run
-
     store, passage = store or RunStore(), words_of_passage(passage)
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
-        from core.runs.tagged_texts import predict_tags
-
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
-        return predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+        return runs.tagged_texts.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:
@@ -90,7 +76,7 @@ def predict(
         raise InputError(f"{'--to' if to else '--set'} belongs to --data")
     if not texts:
         raise InputError("nothing to predict: give at least one text, or --data")
-    loaded = load_run(store, run)
+    loaded = runs.load.load_run(store, run)
     texts = [check_pair(loaded.record, text, pair) for text in texts]
     found = predict_passages(loaded, texts, passage) if passage else predict_edited(loaded, texts, edit)
     return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
@@ -115,10 +101,10 @@ def print_predict(result: dict[str, Any]) -> None:
         return
     rows = _with_passages(predictions)
     if result["task"] == "multi":
-        tabulate([{**each, "labels": answer_line(each)} for each in rows], ("row", "labels", "read", "cut", "text"))
+        first: dict[str, Any] = {"row": "row", "labels": answer_line}
     else:
-        rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in rows]
-        tabulate(rows, ("row", "label", "probability", "read", "cut", "text"))
+        first = {"row": "row", "label": "label", "probability": lambda each: each["probabilities"][each["label"]]}
+    tabulate(rows, {**first, "read": "read", "cut": "cut", "text": "text"})
 
 
 def _print_unknown(predictions: list[dict[str, Any]]) -> None:
@@ -162,7 +148,7 @@ def _print_tags(result: dict[str, Any]) -> None:
         return
     for each in result["predictions"]:
         rows = [
-            {"word": word, "tag": tag, "probability": decimals(chance) if chance is not None else "not read"}
+            {"word": word, "tag": tag, "probability": "not read" if chance is None else chance}
             for word, tag, chance in zip(each["words"], each["tags"], each["probabilities"], strict=True)
         ]
         tabulate(rows, ("word", "tag", "probability"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from core.numbers import NARROW, whole_percent
+from core.cells import decimals
+from core.numbers import NARROW, signed, whole_percent
 
 # Printed as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -57,20 +58,58 @@ def teller() -> Callable[[str, float | None], None]:
     return tell
 
 
-def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "run") -> None:
-    """Print rows by column name; lists with commas, what is missing as nothing.
+def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] = decimals) -> str:
+    """Write the ends of an interval; nothing where there is none."""
+    return " to ".join(map(write, interval or ()))
+
+
+def write_rate(value: float, interval: Sequence[float]) -> str:
+    """Write a number with its interval in brackets, two places each: an interval says no more."""
+    return f"{value:.2f} ({write_ends(interval, '{:.2f}'.format)})"
+
+
+def write_p(p: float | None) -> str:
+    """Write a p-value; nothing where there is none."""
+    return "< 0.001" if p is not None and p < 0.001 else decimals(p)
+
+
+def write_rho(rho: float | None) -> str:
+    """Write a correlation; a dash where there is none."""
+    return "–" if rho is None else signed(rho).lstrip("+")
+
+
+def write_points(share: float) -> str:
+    """Write a share in percent with one place, without the sign."""
+    return f"{100 * share:.1f}"
+
+
+def tabulate(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str] | Mapping[str, str | Callable[[Any], Any]] = (),
+    whole: str = "run",
+) -> None:
+    """Print rows by column; numbers with three places, intervals by their ends, lists with commas, None as nothing.
 
     Nothing is cut short and no word is broken: what is too long for its column goes on below, and
     where the words of a row do not fit beside each other, each row is a paragraph that begins with its column `whole`,
     or with the first.
+
+    Args:
+        rows: What is printed.
+        columns: Keys of the rows; or title → key, or what is computed of a row. Default: the keys of the first row, and
+            without rows no table.
+        whole: The column that stays on one line.
     """
-    cells = [[_cell(row.get(column, "")) for column in columns] for row in rows]
-    for unbroken in (UNBROKEN, 0):
-        table = _table(cells, columns, whole, unbroken)
+    columns = columns or tuple(rows[0] if rows else ())
+    asked: Mapping[str, str | Callable[[Any], Any]]
+    asked = columns if isinstance(columns, Mapping) else {name: name for name in columns}
+    cells = [[_cell(row.get(of, "") if isinstance(of, str) else of(row)) for of in asked.values()] for row in rows]
+    for unbroken in (UNBROKEN, 0) if asked else ():
+        table = _table(cells, tuple(asked), whole, unbroken)
         if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
             out.print(table)
             return
-    _paragraphs(cells, columns, columns.index(whole) if whole in columns else 0)
+    _paragraphs(cells, tuple(asked), list(asked).index(whole) if whole in asked else 0)
 
 
 def _table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table:
@@ -95,7 +134,10 @@ def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: i
 
 
 def _cell(cell: Any) -> str:
-    return visible(", ".join(cell) if isinstance(cell, list) else str(cell))
+    if isinstance(cell, list | tuple):
+        words = all(isinstance(each, str) for each in cell)
+        return visible(", ".join(cell)) if words else write_ends(cell)
+    return visible(decimals(cell) if cell is None or isinstance(cell, float) else str(cell))
 
 
 def visible(text: str) -> str:

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import rich.progress
 from rich.console import Console
@@ -25,16 +25,20 @@ class _Bar:
         first = rich.progress.TextColumn("{task.description}", markup=False), rich.progress.BarColumn()
         self.bar = rich.progress.Progress(*first, *columns, console=console, transient=True)
 
-    def __enter__(self) -> Self:
-        """Start drawing."""
+    def __enter__(self) -> OnEvent:
+        """Start drawing; return who is told of events."""
         if self.drawn:
             self.bar.start()
-        return self
+        return self.tell
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Stop drawing."""
         if self.drawn:
             self.bar.stop()
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Print one event."""
+        raise NotImplementedError
 
 
 class TrainingProgress(_Bar):
@@ -130,5 +134,5 @@ def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
         return
     # A bar on a terminal. Elsewhere lines, also in a notebook, which says that it has colours and cannot move a bar.
     here = Console(force_jupyter=False, force_terminal=sys.stdout.isatty(), soft_wrap=True, **PLAIN)
-    with TrainingProgress(here) as progress:
-        yield progress.tell
+    with TrainingProgress(here) as tell:
+        yield tell

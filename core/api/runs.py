@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from core import runs as runs_room
 from core.api.options import RunName, Runs, Store, Typed
 from core.api.printing import tabulate
-from core.cells import cell_text
 from core.data.table import TEST
 from core.exceptions import InputError, RunDamaged
 from core.numbers import count, shorten
+from core.runs import jobs
 from core.runs.configuration import train_command
 from core.runs.efficiency import efficiency, measure
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN, refuse_tagged
 from core.runs.store import RunStore
+from core.training.history import read_history
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,8 +94,6 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from core.training.history import read_history
-
     history = read_history((store or RunStore()).path(run) / HISTORY)
     if history.unreadable:
         raise RunDamaged(history.unreadable)
@@ -105,21 +105,16 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
 
     The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
     """
-    from core.runs.predictions import read_predictions
-
     store = store or RunStore()
     if store.read(run).task == "tokens":
-        from core.runs.tagged import read_tags
-
-        return read_tags(store.path(run), split or TEST)
-    return read_predictions(store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS)
+        return runs_room.tagged.read_tags(store.path(run), split or TEST)
+    file = store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS
+    return runs_room.predictions.read_predictions(file)
 
 
 def evaluated_split(run: str, split: str, store: RunStore) -> str:
     """Return the given split of which a run has predictions; empty: test, or the last that was evaluated."""
-    from core.runs.predictions import evaluated_splits
-
-    splits = evaluated_splits(store.path(run))
+    splits = runs_room.predictions.evaluated_splits(store.path(run))
     refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
     if chosen not in splits:
@@ -133,8 +128,6 @@ def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
 
     A process that does not stop in a minute is ended when it is asked again; its last checkpoint stays.
     """
-    from core.runs import jobs
-
     status = jobs.cancel(store or RunStore(), run, insist=True).status
     answer = {"run": run, "status": status, "asked": "cancel"}
     later = f"it stops after the step under way; after {jobs.STUCK_SECONDS:.0f} s the same command ends its process"
@@ -145,10 +138,8 @@ def runs_export(
     run: RunName, file: Annotated[Path | str, Typed("The zip file to write.")], store: Store = None
 ) -> dict[str, Any]:
     """Write a run into one zip file, without checkpoints, that `runs import` takes in elsewhere."""
-    from core.runs.archive import export_file
-
     file = Path(file)
-    export_file(store or RunStore(), run, file)
+    runs_room.archive.export_file(store or RunStore(), run, file)
     return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}
 
 
@@ -158,9 +149,7 @@ def runs_import(source: Annotated[Path | str, Typed(metavar="PATH")], store: Sto
     Args:
         source: A zip file from `runs export`, or a run directory.
     """
-    from core.runs.archive import import_run
-
-    return {"run": import_run(store or RunStore(), Path(source)), "source": str(source)}
+    return {"run": runs_room.archive.import_run(store or RunStore(), Path(source)), "source": str(source)}
 
 
 def runs_remove(run: RunName, store: Store = None) -> dict[str, Any]:
@@ -171,7 +160,7 @@ def runs_remove(run: RunName, store: Store = None) -> dict[str, Any]:
 
 def print_runs_list(result: dict[str, Any]) -> None:
     """Print a row for each run."""
-    rows = [{key: cell_text(value) for key, value in row.items()} for row in runs_table(result)]
+    rows = runs_table(result)
     for row in rows:
         row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
         row["reason"] = shorten(row["reason"], SHOWN)
@@ -183,17 +172,14 @@ def print_runs_list(result: dict[str, Any]) -> None:
 
 def print_runs_measure(result: dict[str, Any]) -> None:
     """Print what each run costs."""
-    rows = [
-        {
-            "run": run,
-            "parameters": count(found["parameters"]),
-            "training s": f"{found['seconds']:.0f}",
-            "one text ms": f"{found['one']:.2f}",
-            "batch ms per text": f"{found['batch']:.3f}",
-            "memory MB": f"{found['memory'] / 1e6:.1f}",
-            "disk MB": f"{found['disk'] / 1e6:.1f}",
-            "on": found["where"],
-        }
-        for run, found in result["efficiency"].items()
-    ]
-    tabulate(rows, tuple(rows[0]), whole="run")
+    columns: dict[str, Any] = {
+        "run": "run",
+        "parameters": lambda found: count(found["parameters"]),
+        "training s": lambda found: f"{found['seconds']:.0f}",
+        "one text ms": lambda found: f"{found['one']:.2f}",
+        "batch ms per text": "batch",
+        "memory MB": lambda found: f"{found['memory'] / 1e6:.1f}",
+        "disk MB": lambda found: f"{found['disk'] / 1e6:.1f}",
+        "on": "where",
+    }
+    tabulate([{"run": run, **found} for run, found in result["efficiency"].items()], columns)

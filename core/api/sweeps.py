@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from core import runs
 from core.api.options import Settings, Stopped, Store, Typed, split_names
 from core.api.printing import printer, say, tabulate
 from core.api.progress import spoken_time
@@ -18,6 +19,8 @@ from core.cells import BOM, decimals, no_formula
 from core.exceptions import InputError, RunDamaged
 from core.numbers import count
 from core.recipes import NAMES
+from core.runs import sweep as planned
+from core.runs import sweep_drive as driving
 from core.runs.configuration import configure
 from core.runs.start import with_start
 from core.runs.store import RunStore
@@ -82,9 +85,6 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left` and of how many runs it is `unknown`),
         and the table as `sweeps_show`; of a dry run `members` in its place, and nothing where it is detached.
     """
-    from core.runs import sweep as planned
-    from core.runs import sweep_drive as driving
-
     if at_once is not None:
         os.environ["SENTISCOPE_JOBS"] = str(at_once)  # of this process and of the runs that it starts
     store, asked = store or RunStore(), stopped or (lambda: False)
@@ -121,9 +121,6 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
 
 def sweeps_list(store: Store = None) -> dict[str, Any]:
     """List all sweeps, newest first, with their progress; one whose plan cannot be read has a `reason` instead."""
-    from core.runs import sweep as planned
-    from core.runs import sweep_drive as driving
-
     store = store or RunStore()
     found: list[dict[str, Any]] = []
     for name in planned.names(store):
@@ -142,13 +139,9 @@ def sweeps_show(
     name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
 ) -> dict[str, Any]:
     """Show the table of a sweep, as far as it is (`core.runs.sweep_table.table`), with its plan and progress."""
-    from core.runs import sweep as planned
-    from core.runs import sweep_drive as driving
-    from core.runs.sweep_table import table
-
     store = store or RunStore()
     plan = planned.read(store, name)
-    found = table(store, plan, metrics=metrics, baseline=baseline)
+    found = runs.sweep_table.table(store, plan, metrics=metrics, baseline=baseline)
     found |= {"plan": dataclasses.asdict(plan), "progress": driving.look(store, plan).event()}
     if csv is not None:
         _write_table(found, Path(csv))
@@ -157,22 +150,16 @@ def sweeps_show(
 
 def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
     """Stop a sweep; what trains saves a checkpoint, and `sentiscope sweep NAME` goes on."""
-    from core.runs.sweep_drive import cancel
-
-    return {"sweep": name, "asked": "cancel", "runs": cancel(store or RunStore(), name)}
+    return {"sweep": name, "asked": "cancel", "runs": driving.cancel(store or RunStore(), name)}
 
 
 def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
     """Delete a sweep with all its runs."""
-    from core.runs.sweep import remove
-
-    return {"sweep": name, "removed": True, "runs": remove(store or RunStore(), name)}
+    return {"sweep": name, "removed": True, "runs": planned.remove(store or RunStore(), name)}
 
 
 def _write_table(result: dict[str, Any], file: Path) -> None:
-    from core.runs.sweep_table import flat
-
-    stream, rows = io.StringIO(), flat(result)
+    stream, rows = io.StringIO(), runs.sweep_table.flat(result)
     writer = csv_module.writer(stream, lineterminator="\n")
     for cells in (rows[0], *(row.values() for row in rows)):
         writer.writerow([no_formula(cell) for cell in cells])

@@ -6,9 +6,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+from core import data as data_room
+from core import evaluation, failures
 from core.api.options import AnyRun, OnTraining, Settings, Store, Typed, name_of
 from core.api.printing import say, tabulate
-from core.cells import cell_text
 from core.data.config import listed
 from core.data.sources import SOURCES
 from core.exceptions import DataError, InputError
@@ -22,6 +23,33 @@ from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.start import START, teacher_of
 from core.runs.store import RunStore
+from core.runs.worker import execute
+
+SCORES = {
+    "single": {
+        "accuracy": "metrics.*.accuracy",
+        "95 %": "intervals.*.accuracy",
+        "F1 macro": "metrics.*.f1_macro",
+        "TF-IDF": "yardstick.splits.*.accuracy",
+    },
+    "multi": {
+        "F1 macro, tuned": "tuned.metrics.*.f1_macro",
+        "95 %": "tuned.intervals.*.f1_macro",
+        "TF-IDF, tuned": "yardstick.tuned.splits.*.f1_macro",
+        "at 0.5": "metrics.*.f1_macro",
+        "TF-IDF at 0.5": "yardstick.splits.*.f1_macro",
+        "F1 micro at 0.5": "metrics.*.f1_micro",
+        "AUPR": "metrics.*.average_precision",
+    },
+    "tokens": {
+        "span F1": "metrics.*.span_f1",
+        "95 %": "intervals.*.span_f1",
+        "precision": "metrics.*.span_precision",
+        "recall": "metrics.*.span_recall",
+        "token accuracy": "metrics.*.token_accuracy",
+    },
+}
+"""Task → title of a first number → its place in a `summary`; *: the split."""
 
 Start = Annotated[AnyRun, Typed(name="--from", metavar="RUN", kind=str)]
 Name = Annotated[str, Typed("Name of the run; default: data, model, seed and time.")]
@@ -121,18 +149,14 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
     """Train a queued, failed or cancelled run from its last checkpoint, to the same bits as without a stop."""
-    from core.runs.worker import execute
-
     return summary(execute(store or RunStore(), run, on_event=on_event))
 
 
 def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:
     """Return the settings of what joins the training split; of counter-examples a copy of the list as it is now."""
-    from core.data.kept_examples import NAME
-    from core.failures.counter_examples import planned
-
-    sets = [name for name in add if name != NAME]
-    along = {"data.examples": planned(store.folder)} if NAME in add else {}
+    kept = data_room.kept_examples.NAME
+    sets = [name for name in add if name != kept]
+    along = {"data.examples": failures.counter_examples.planned(store.folder)} if kept in add else {}
     return along | ({"data.add": listed(sets)} if sets else {})
 
 
@@ -150,8 +174,6 @@ def summary(record: RunRecord) -> dict[str, Any]:
     texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
     else null.
     """
-    from core.evaluation.intervals import METHOD
-
     results, paper = record.results, counterpart(record.preset, record.config)
     return {
         "run": record.run,
@@ -165,7 +187,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "task": record.task,
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
-        "interval_method": METHOD,
+        "interval_method": evaluation.intervals.METHOD,
         **{name: results[name] for name in ("tuned", "mix", "temperature", "start", "examples") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
@@ -187,20 +209,12 @@ def summary(record: RunRecord) -> dict[str, Any]:
 
 def started(start: Mapping[str, Any]) -> str:
     """Describe what a training copied: of which run, how much, and what is new."""
-    parts = [
-        f"{count(start['words'])} words" if start["words"] else "",
-        *_tops(start["partly"]),
-        *_tops(start["fresh"]),
-    ]
-    new = ", ".join(filter(None, dict.fromkeys(parts)))
-    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied" + (
-        f"; new, in whole or in part: {new}" if new else ""
-    )
-
-
-def _tops(names: Sequence[str]) -> list[str]:
-    """Name tensors by the part of the model that they belong to: `layers.1.attention.query.weight` → `query`."""
-    return [name.split(".")[-2] if name.count(".") > 1 else name.split(".")[0] for name in names]
+    words = [f"{count(start['words'])} words"] if start["words"] else []
+    # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
+    names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
+    parts = [name[-2] if len(name) > 2 else name[0] for name in names]
+    new = f"; new, in whole or in part: {', '.join(dict.fromkeys(words + parts))}" if words + parts else ""
+    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
 
 
 def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -208,42 +222,15 @@ def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
-    row = {"multi": _several_labels, "tokens": _tags}.get(result["task"], _single_label)
-    return [{"split": split, **row(result, split)} for split in result["metrics"]]
 
+    def find(path: str, split: str) -> Any:
+        found: Any = result
+        for step in path.split("."):
+            found = (found or {}).get(split if step == "*" else step)
+        return found
 
-def _single_label(result: Mapping[str, Any], split: str) -> dict[str, Any]:
-    metrics = result["metrics"][split]
-    return {
-        "accuracy": metrics.get("accuracy"),
-        "95 %": result["intervals"].get(split, {}).get("accuracy"),
-        "F1 macro": metrics.get("f1_macro"),
-        "TF-IDF": result["yardstick"].get("splits", {}).get(split, {}).get("accuracy"),
-    }
-
-
-def _tags(result: Mapping[str, Any], split: str) -> dict[str, Any]:
-    metrics = result["metrics"][split]
-    return {
-        "span F1": metrics.get("span_f1"),
-        "95 %": result["intervals"].get(split, {}).get("span_f1"),
-        "precision": metrics.get("span_precision"),
-        "recall": metrics.get("span_recall"),
-        "token accuracy": metrics.get("token_accuracy"),
-    }
-
-
-def _several_labels(result: Mapping[str, Any], split: str) -> dict[str, Any]:
-    metrics, own, yardstick = result["metrics"][split], result.get("tuned", {}), result["yardstick"]
-    return {
-        "F1 macro, tuned": own.get("metrics", {}).get(split, {}).get("f1_macro"),
-        "95 %": own.get("intervals", {}).get(split, {}).get("f1_macro"),
-        "TF-IDF, tuned": yardstick.get("tuned", {}).get("splits", {}).get(split, {}).get("f1_macro"),
-        "at 0.5": metrics.get("f1_macro"),
-        "TF-IDF at 0.5": yardstick.get("splits", {}).get(split, {}).get("f1_macro"),
-        "F1 micro at 0.5": metrics.get("f1_micro"),
-        "AUPR": metrics.get("average_precision"),
-    }
+    columns = SCORES[result["task"]].items()
+    return [{"split": split} | {title: find(path, split) for title, path in columns} for split in result["metrics"]]
 
 
 def print_train(result: dict[str, Any]) -> None:
@@ -253,9 +240,7 @@ def print_train(result: dict[str, Any]) -> None:
     if start := result.get("start"):
         say(f"Started from {started(start)}")
     rows = scores(result)
-    tabulate(
-        [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
-    )
+    tabulate(rows, () if rows else ("split",))
     for note in result["data_notes"]:
         say(f"{note}.", head="Data: ")
     for sentence in result["shortened"]:

@@ -217,18 +217,6 @@ def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given
 
 
 @contextlib.contextmanager
-def _listen_to_training(as_json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    with TrainingProgress(err) as progress:
-        yield progress.tell
-
-
-@contextlib.contextmanager
-def _listen_to_sweep(as_json: bool) -> Iterator[Callable[[dict[str, Any]], None]]:
-    with SweepProgress(err, as_json) as progress:
-        yield progress.tell
-
-
-@contextlib.contextmanager
 def _listen_to_signals(as_json: bool) -> Iterator[Callable[[], bool]]:
     with stop_signals() as signalled:
         yield signalled.is_set
@@ -242,8 +230,8 @@ def _tell_share(what: str, share: float) -> None:
 LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] = {
     "progress": lambda as_json: contextlib.nullcontext(teller()),
     "shares": lambda as_json: contextlib.nullcontext(_tell_share),
-    "training": _listen_to_training,
-    "sweep": _listen_to_sweep,
+    "training": lambda as_json: TrainingProgress(err),
+    "sweep": lambda as_json: SweepProgress(err, as_json),
     "stopped": _listen_to_signals,
     "python": lambda as_json: contextlib.nullcontext(),
 }

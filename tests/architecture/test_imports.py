@@ -12,8 +12,8 @@ import pytest
 from fresh import modules_after
 
 ROOT = Path(__file__).resolve().parents[2]
-EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.cells", "core.paths", "core.lazy"}
-EVERYWHERE |= {"core.metrics", "core.numbers", "core.settings", "core.stored"}
+EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.cells", "core.paths"}
+EVERYWHERE |= {"core.lazy", "core.metrics", "core.numbers", "core.settings", "core.stored"}
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
 DOORS = {  # room → rooms it may import, besides itself and what may stand everywhere
     "text": set(),

@@ -1,6 +1,6 @@
 """A worked analysis of errors on real data, with mouse and keyboard alone, and how long its keys wait.
 
-    python tests/benchmarks/analysis.py --data DIR [--shots DIR]
+    python tests/benchmarks/analysis.py --data DIR
 
 `--data` is a folder with `twitter_financial`. Trains `vanilla` with the strong recipe on the page Train, clicks a cell
 of its confusion matrix, makes a codebook, draws 75 errors at random and codes them by keys as `analysis_codes.csv` says
@@ -158,7 +158,6 @@ def main() -> None:
     """Do it and tell what came out."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--shots", type=Path)
     given = parser.parse_args()
     program = chromium()
     if program is None:
@@ -166,32 +165,21 @@ def main() -> None:
     with CODES.open(encoding="utf-8") as file:
         known = {row["key"]: row["code"] for row in csv.DictReader(file)}
 
-    def shot(page: Page, name: str) -> None:
-        if given.shots:
-            given.shots.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=given.shots / f"{name}.png")
-
     with tempfile.TemporaryDirectory(prefix="sentiscope-analysis-") as folder:
         own = {"SENTISCOPE_DATA": str(given.data), "SENTISCOPE_RUNS": f"{folder}/runs"}
         own |= {"SENTISCOPE_CACHE": f"{folder}/cache", "SENTISCOPE_STARTERS": f"{folder}/none"}
         with served("dashboard/server.py", "dashboard.warm", **own) as address, opened_browser(program) as browser:
             page, complaints = visit(browser, address)
             train(page, address)
-            shot(page, "1-train")
             print("a cell clicked:", cell(page), flush=True)
-            shot(page, "2-performance")
             list_errors(page)
-            shot(page, "3-errors")
             make_book(page)
-            shot(page, "4-codebook")
             waits, unknown = code(page, known)
-            shot(page, "5-coded")
             late = statistics.quantiles(waits, n=20)[-1]
             print(f"key to next sentence: median {statistics.median(waits):.2f} s, 95 % within {late:.2f} s, ", end="")
             print(f"most {max(waits):.2f} s, n = {len(waits)}, load {os.getloadavg()[0]:.1f}")
             print(f"{75 - len(unknown)} of 75 coded; not in the file:", *unknown or ["none"])
             print(*conclude(page), sep="\n")
-            shot(page, "6-concluded")
             print("report:", report(page))
             print("complaints of the browser:", complaints or "none")
 

@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
-from pages import answered, report, watch
+from pages import answered, report, timed, watch
 
 from core import api
 from core.failures.code_rates import draw
@@ -87,16 +87,16 @@ def lists(browser: Browser, address: str, bare: str) -> tuple[float, float, floa
     return new, again, plain
 
 
+def changed(page: Page, what: str) -> str:
+    """An expression that is true when another one has another value than now."""
+    return f"{what} !== {json.dumps(page.evaluate(what))}"
+
+
 def chosen(page: Page, value: str) -> float:
     """From Enter in the field of words to the list of what is left."""
     field = page.locator(".filter input[aria-label='Texts containing']")
     field.fill(value)
-    before = page.evaluate(FIRST)
-    watch(page, "keydown", f"{FIRST} !== {json.dumps(before)}")
-    field.press("Enter")
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    return timed(page, "keydown", changed(page, FIRST), lambda: field.press("Enter"))
 
 
 def row_below(page: Page, row: str, name: str) -> float:
@@ -109,14 +109,8 @@ def row_below(page: Page, row: str, name: str) -> float:
     name = name or str(row.get_attribute("data-id")).rpartition(": ")[2]
     words = f"{INSIDE}.flatMap((root) => [...root.querySelectorAll('.filter .word.set')])"
     is_set = f"{words}.some((each) => each.textContent.includes('{name}'))"
-    watch(page, "click", is_set)
-    row.click()
-    seconds = answered(page)
-    settle(page)
-    watch(page, "click", f"!{is_set}")
-    row.click()
-    answered(page)
-    settle(page)
+    seconds = timed(page, "click", is_set, row.click)
+    timed(page, "click", f"!{is_set}", row.click)
     return seconds
 
 
@@ -125,13 +119,9 @@ def chosen_option(page: Page, word: str, name: str) -> float:
     seconds = []
     for option in (name, ""):
         page.locator(f".filter [data-id='word-{word}']").first.click()
-        before = page.locator(".reader .top b").first.inner_text()
-        of = f"{AT}?.split(' of ')[1]"
-        watch(page, "click", f"{of} !== {json.dumps(before.split(' of ')[1])}")
         options = page.locator(f".filter [data-id='list-{word}'] li")
-        (options.filter(has_text=option) if option else options).first.click()
-        seconds.append(answered(page))
-        settle(page)
+        one = (options.filter(has_text=option) if option else options).first
+        seconds.append(timed(page, "click", changed(page, f"{AT}?.split(' of ')[1]"), one.click))
     return max(seconds)
 
 
@@ -161,40 +151,25 @@ def counted(page: Page) -> float:
     """From a code's key to its count below the list."""
     page.keyboard.press("j")
     count = f"{INSIDE}.map((root) => root.querySelector('tr[data-id=irony]')).find(Boolean)?.innerText"
-    before = page.evaluate(count)
-    watch(page, "keydown", f"{count} !== {json.dumps(before)}")
-    page.keyboard.press("1")
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    return timed(page, "keydown", changed(page, count), lambda: page.keyboard.press("1"))
 
 
 def next_one(page: Page) -> float:
     """From j to the next sentence."""
-    now = page.locator(".reader .top b").first.inner_text()
-    watch(page, "keydown", f"{AT} !== {json.dumps(now)}")
+    watch(page, "keydown", changed(page, AT))
     page.keyboard.press("j")
     return answered(page)
 
 
 def next_in_the_bar(page: Page) -> float:
     """From a click on Next in the bar of the selection to the next sentence."""
-    now = page.locator(".reader .top b").first.inner_text()
-    watch(page, "click", f"{AT} !== {json.dumps(now)}")
-    page.locator(".st-key-selected-Next button").click()
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    return timed(page, "click", changed(page, AT), page.locator(".st-key-selected-Next button").click)
 
 
 def ordered(page: Page, order: str) -> float:
     """From another order to the list that stands in it."""
-    before = page.evaluate(FIRST)
-    watch(page, "input", f"{FIRST} !== {json.dumps(before)}")
-    page.get_by_label("Order of the sentences").select_option(order)
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    orders = page.get_by_label("Order of the sentences")
+    return timed(page, "input", changed(page, FIRST), lambda: orders.select_option(order))
 
 
 def noted(page: Page) -> float:
@@ -203,43 +178,30 @@ def noted(page: Page) -> float:
     page.keyboard.press("n")
     page.keyboard.type("says so twice")
     chosen = f"{INSIDE}.map((root) => root.querySelector('.reader .list li[aria-selected=true]')).find(Boolean)"
-    watch(page, "keydown", f"{chosen}?.innerText.includes('\u270e')")
-    page.keyboard.press("Escape")
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    mark = f"{chosen}?.innerText.includes('\u270e')"
+    return timed(page, "keydown", mark, lambda: page.keyboard.press("Escape"))
 
 
 def taken_back(page: Page) -> float:
     """From u to the word that a code was taken back."""
     coded(page)
     settle(page)
-    done = f"{INSIDE}.map((root) => root.querySelector('.reader .foot .done')).find(Boolean)?.innerText ?? ''"
-    before = page.evaluate(done)
-    watch(page, "keydown", f"({done}) !== {json.dumps(before)} && ({done}).startsWith('Taken back')")
-    page.keyboard.press("u")
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    done = f"({INSIDE}.map((root) => root.querySelector('.reader .foot .done')).find(Boolean)?.innerText ?? '')"
+    said = f"{changed(page, done)} && {done}.startsWith('Taken back')"
+    return timed(page, "keydown", said, lambda: page.keyboard.press("u"))
 
 
 def drawn(page: Page) -> float:
     """From a click on the offered draw to its 75 sentences."""
-    page.locator(".st-key-codes-draw button").first.wait_for()
-    watch(page, "click", f"{AT}?.endsWith(' of 75')")
-    page.locator(".st-key-codes-draw button").first.click()
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    return timed(page, "click", f"{AT}?.endsWith(' of 75')", page.locator(".st-key-codes-draw button").first.click)
 
 
 def saved(page: Page, name: str) -> float:
     """From a click on Save to the word that the selection is a slice."""
     page.get_by_role("button", name="Save as slice").click()
     page.get_by_label("Name", exact=True).last.fill(name)
-    watch(page, "click", f"document.body.innerText.includes('Saved as \u201c{name}')")
-    page.get_by_role("button", name="Save", exact=True).last.click()
-    seconds = answered(page)
+    said = f"document.body.innerText.includes('Saved as \u201c{name}')"
+    seconds = timed(page, "click", said, page.get_by_role("button", name="Save", exact=True).last.click)
     page.keyboard.press("Escape")
     settle(page)
     return seconds
@@ -253,11 +215,8 @@ def merged(page: Page, name: str) -> float:
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     settle(page)
-    watch(page, "click", f"{INSIDE}.every((root) => !root.querySelector('tr[data-id=\"{name}\"]'))")
-    book.get_by_role("button", name="Merge").click()
-    seconds = answered(page)
-    settle(page)
-    return seconds
+    gone = f"{INSIDE}.every((root) => !root.querySelector('tr[data-id=\"{name}\"]'))"
+    return timed(page, "click", gone, book.get_by_role("button", name="Merge").click)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,15 @@ def answered(page: Page, name: str = "answer") -> float:
     """Seconds from the event that is watched for to what was to be seen."""
     page.wait_for_function(f"Promise.race([window.{name}, new Promise((no) => setTimeout(no, 0))])", timeout=200_000)
     return page.evaluate(f"window.{name}") / 1e3
+
+
+def timed(page: Page, event: str, seen: str, act: Callable[[], object]) -> float:
+    """Seconds from the event of an act to what is to be seen then; afterwards the page stands still."""
+    watch(page, event, seen)
+    act()
+    seconds = answered(page)
+    settle(page)
+    return seconds
 
 
 def first_page(browser: Browser, address: str) -> float:
@@ -150,9 +160,8 @@ def first_map(browser: Browser, address: str, run: str) -> float:
     page, _ = visit(browser, address)
     page.goto(f"{address}/embeddings?run={run}&split=test&method=t-SNE")
     settle(page)
-    watch(page, "click", f"document.querySelector('.st-key-fig-map-{run}-test-tsne-2 .nsewdrag')")
-    page.get_by_role("button", name="Compute the t-SNE map").click()
-    seconds = answered(page)
+    drawn = f"document.querySelector('.st-key-fig-map-{run}-test-tsne-2 .nsewdrag')"
+    seconds = timed(page, "click", drawn, page.get_by_role("button", name="Compute the t-SNE map").click)
     page.context.close()
     return seconds
 

@@ -52,12 +52,6 @@ def test_many_odd_values_at_once_are_taken_or_refused(seed):
             assert len(str(error)) < LONGEST_SENTENCE
 
 
-@pytest.mark.parametrize("value", ["0.999999", "0.9999999999999999", "1"])
-def test_a_dropout_that_leaves_next_to_nothing_is_refused(value):
-    with pytest.raises(ConfigError, match=r"model\.dropout=.*0 to 0\.99"):
-        compose("vanilla", {"model.dropout": value})
-
-
 def test_a_dropout_just_below_one_divides_by_no_zero():
     import torch
 
@@ -71,11 +65,6 @@ def test_a_device_that_is_not_there_is_named_as_it_was_typed(device):
     compose("vanilla", {"training.device": device})
     with pytest.raises(ConfigError, match=f"training.device={device}: this machine has"):
         choose_device(device)
-
-
-def test_digits_of_other_scripts_are_no_device():
-    with pytest.raises(ConfigError, match=r"training\.device"):
-        compose("vanilla", {"training.device": "cuda:٣"})
 
 
 @pytest.mark.parametrize("name", ["weight_decay", "clip", "diversity"])

@@ -24,14 +24,6 @@ def test_the_environment_changes_a_quota_and_only_a_whole_number_does(monkeypatc
             quota()
 
 
-def test_thirty_people_with_twenty_runs_each_stay_below_all():
-    runs, megabytes = 30 * 20, 10
-    assert quotas.WAITING.default >= runs
-    assert quotas.UPLOADS.default >= runs
-    assert min(quotas.UPLOADS_MB.default, quotas.IMPORTED_MB.default) >= runs * megabytes
-    assert min(quotas.SWEEPS.default, quotas.SHORT_WAITING.default) >= 30
-
-
 def test_uploads_are_limited_in_number_and_the_same_file_comes_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_UPLOADS", "2")
     first = keep_file(tmp_path, "a.csv", b"1")

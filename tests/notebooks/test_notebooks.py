@@ -32,6 +32,8 @@ def shown(notebook, kind):
 def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)
+    for cell in notebook.cells:
+        cell.source = cell.source.replace(".to_csv(", ".head(1200).to_csv(")  # of 3,202: a third of the time
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": machine}}).execute()
     pages = shown(notebook, HTML)
     assert "starter-ndt-01-n3</td>" in pages[0]

@@ -46,6 +46,8 @@ ROWS = remarks()
 PLAIN = [(text.replace(",", ""), label) for text, label in ROWS]
 ESCAPED = [rf'"they say \"{text}\" twice",{label}' for text, label in ROWS]
 BOTH = {"bad": 30, "good": 30}
+QUOTED, COMMAS = ("don't know", 'he said "no"', "R&D"), ("Anger, annoyance", "Grief, loss", "Joy, excitement")
+MISSING = {"missing-label", "missing-signs"}
 
 FILES: dict[str, bytes] = {
     name: content if isinstance(content, bytes) else content.encode()
@@ -107,9 +109,9 @@ FILES: dict[str, bytes] = {
         "JSON choices": labelled(['{"choices":["joy","calm"]}', "calm", "joy"]),
         "lists of one": labelled(['["bad"]', '["good"]']),
         "quote in a name": labelled(['bad"', 'good"']),
-        "names with quotes inside": labelled(['he said "no"', "don't know", "R&D"]),
+        "names with quotes inside": labelled(QUOTED),
         "one bar in ten names": labelled(["a|b", *(f"kind {n}" for n in range(9))], 100),
-        "commas in names": labelled(["Anger, annoyance", "Joy, excitement", "Grief, loss"]),
+        "commas in names": labelled(COMMAS),
         "negated names": labelled(["good", "not good", "not", "bad", "not bad"]),
         "plus and minus": labelled(["-1", "0", "+1"]),
         "one class": labelled(["good"]),
@@ -123,8 +125,13 @@ FILES: dict[str, bytes] = {
 
 Read = tuple[str, str, dict[str, int], set[str]]
 
+PLAINLY_READ = (
+    *("tabs", "control-z", "old mac", "line separators", "lines in cells", "unbalanced quote"),
+    *("trailing commas", "blank after the comma", "doubled quotes", "row names", "row names, blanks"),
+    *("index without a name", "blanks behind", "lists of one"),
+)
 READ: dict[str, Read] = {
-    "tabs": ("utf-8", "text, label", BOTH, set()),
+    **dict.fromkeys(PLAINLY_READ, ("utf-8", "text, label", BOTH, set())),
     "byte-order mark": ("utf-8-sig", "text, label", BOTH, set()),
     "utf-16 of a spreadsheet": ("utf-16", "text, label", BOTH, set()),
     "pound sign": ("latin-1", "text, label", BOTH, {"encoding-guessed"}),
@@ -132,24 +139,13 @@ READ: dict[str, Read] = {
     "mac roman": ("mac-roman", "text, label", BOTH, {"encoding-guessed"}),
     "two encodings": ("utf-8+cp1252", "text, label", BOTH, {"two-encodings"}),
     "NUL bytes": ("utf-8", "text, label", BOTH, {"nul-bytes"}),
-    "control-z": ("utf-8", "text, label", BOTH, set()),
     "garbled before": ("utf-8", "text, label", BOTH, {"garbled"}),
-    "old mac": ("utf-8", "text, label", BOTH, set()),
-    "line separators": ("utf-8", "text, label", BOTH, set()),
-    "lines in cells": ("utf-8", "text, label", BOTH, set()),
     "blank texts": ("utf-8", "text, label", {"bad": 28, "good": 29}, {"blank-text"}),
-    "unbalanced quote": ("utf-8", "text, label", BOTH, set()),
     "a tab too few": ("utf-8", "text, label", {"bad": 29, "good": 30}, {"ragged-rows"}),
-    "trailing commas": ("utf-8", "text, label", BOTH, set()),
     "sep line": ("utf-8", "text, label", BOTH, {"separator-line"}),
     "backslashes": ("utf-8", "text, label", BOTH, {"quoting"}),
     "single quotes": ("utf-8", "text, label", BOTH, {"quoting"}),
     "curly quotes": ("utf-8", "text, label", BOTH, {"quoting"}),
-    "blank after the comma": ("utf-8", "text, label", BOTH, set()),
-    "doubled quotes": ("utf-8", "text, label", BOTH, set()),
-    "row names": ("utf-8", "text, label", BOTH, set()),
-    "row names, blanks": ("utf-8", "text, label", BOTH, set()),
-    "index without a name": ("utf-8", "text, label", BOTH, set()),
     "header again": ("utf-8", "text, label", BOTH, {"repeated-header"}),
     "empty names": ("utf-8", "v2, v1", BOTH, set()),
     "title above": ("utf-8", "comment, label", BOTH, {"title-rows"}),
@@ -157,35 +153,18 @@ READ: dict[str, Read] = {
     "comments": ("utf-8", "text, label", BOTH, {"title-rows"}),
     "header in Chinese": ("utf-8", "文本, 标签", BOTH, set()),
     "no header": ("utf-8", "3, 2", BOTH, {"label-guessed"}),
-    "spreadsheet errors": (
-        "utf-8",
-        "text, label",
-        {"bad": 28, "good": 29},
-        {"missing-text", "missing-label", "missing-signs"},
-    ),
+    "spreadsheet errors": ("utf-8", "text, label", {"bad": 28, "good": 29}, {"missing-text", *MISSING}),
     "words that look missing": ("utf-8", "text, label", dict.fromkeys(["NA", "nan", "None", "null"], 15), set()),
-    "database nulls": ("utf-8", "text, label", {"bad": 20, "good": 20}, {"missing-label", "missing-signs"}),
+    "database nulls": ("utf-8", "text, label", {"bad": 20, "good": 20}, MISSING),
     "numbers and floats": ("utf-8", "text, label", {"0": 30, "1": 30}, {"labels-merged"}),
     "numbers apart": ("utf-8", "text, label", {"0.5": 20, "1": 40}, {"labels-merged"}),
-    "blanks behind": ("utf-8", "text, label", BOTH, set()),
     "zero width": ("utf-8", "text, label", BOTH, {"labels-merged"}),
     "two forms of an accent": ("utf-8", "text, label", {"biené": 40, "regla": 20}, {"labels-merged"}),
     "upper and lower case": ("utf-8", "text, label", dict.fromkeys(["Bad", "bad", "GOOD", "good"], 15), {"case"}),
     "JSON choices": ("utf-8", "text, label", {"calm": 40, "joy": 40}, {"several-labels"}),
-    "lists of one": ("utf-8", "text, label", BOTH, set()),
-    "names with quotes inside": (
-        "utf-8",
-        "text, label",
-        dict.fromkeys(["don't know", 'he said "no"', "R&D"], 20),
-        set(),
-    ),
+    "names with quotes inside": ("utf-8", "text, label", dict.fromkeys(QUOTED, 20), set()),
     "one bar in ten names": ("utf-8", "text, label", {"a|b": 10, **{f"kind {n}": 10 for n in range(9)}}, set()),
-    "commas in names": (
-        "utf-8",
-        "text, label",
-        dict.fromkeys(["Anger, annoyance", "Grief, loss", "Joy, excitement"], 20),
-        set(),
-    ),
+    "commas in names": ("utf-8", "text, label", dict.fromkeys(COMMAS, 20), set()),
     "negated names": ("utf-8", "text, label", dict.fromkeys(["bad", "good", "not", "not bad", "not good"], 12), set()),
     "plus and minus": ("utf-8", "text, label", {"-1": 20, "0": 20, "+1": 20}, set()),
     "77 intents": ("utf-8", "text, intent", {f"ask_{n}": 8 for n in range(77)}, {"small-class"}),

@@ -13,54 +13,34 @@ Sentiscope. Everything is named as on the command line and in the dashboard. Tor
 first needed.
 """
 
-from core import __version__
-from core.api.behaviour import behave
-from core.api.comparison import compare
-from core.api.counter_examples import (
-    counter_examples_export,
-    counter_examples_keep,
-    counter_examples_list,
-    counter_examples_remove,
-)
-from core.api.data import data_card, data_check, data_list
-from core.api.inspection import pair
-from core.api.machine import doctor
-from core.api.models import backbones_check, backbones_list, presets, presets_show
-from core.api.objects import Run, Runs, Sentence, pretrain, run, runs, train
-from core.api.runs import runs_import
-from core.api.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
-from core.exceptions import InputError, SentiscopeError
-
-__all__ = [
-    "InputError",
-    "Run",
-    "Runs",
-    "Sentence",
-    "SentiscopeError",
-    "__version__",
-    "backbones_check",
-    "backbones_list",
-    "behave",
-    "compare",
-    "counter_examples_export",
-    "counter_examples_keep",
-    "counter_examples_list",
-    "counter_examples_remove",
-    "data_card",
-    "data_check",
-    "data_list",
-    "doctor",
-    "pair",
-    "presets",
-    "presets_show",
-    "pretrain",
-    "run",
-    "runs",
-    "runs_import",
-    "sweep",
-    "sweeps_cancel",
-    "sweeps_list",
-    "sweeps_remove",
-    "sweeps_show",
-    "train",
-]
+from core import __version__ as __version__
+from core.api.behaviour import behave as behave
+from core.api.comparison import compare as compare
+from core.api.counter_examples import counter_examples_export as counter_examples_export
+from core.api.counter_examples import counter_examples_keep as counter_examples_keep
+from core.api.counter_examples import counter_examples_list as counter_examples_list
+from core.api.counter_examples import counter_examples_remove as counter_examples_remove
+from core.api.data import data_card as data_card
+from core.api.data import data_check as data_check
+from core.api.data import data_list as data_list
+from core.api.examination import doctor as doctor
+from core.api.inspection import pair as pair
+from core.api.models import backbones_check as backbones_check
+from core.api.models import backbones_list as backbones_list
+from core.api.models import presets as presets
+from core.api.models import presets_show as presets_show
+from core.api.objects import Run as Run
+from core.api.objects import Runs as Runs
+from core.api.objects import Sentence as Sentence
+from core.api.objects import pretrain as pretrain
+from core.api.objects import run as run
+from core.api.objects import runs as runs
+from core.api.objects import train as train
+from core.api.runs import runs_import as runs_import
+from core.api.sweeps import sweep as sweep
+from core.api.sweeps import sweeps_cancel as sweeps_cancel
+from core.api.sweeps import sweeps_list as sweeps_list
+from core.api.sweeps import sweeps_remove as sweeps_remove
+from core.api.sweeps import sweeps_show as sweeps_show
+from core.exceptions import InputError as InputError
+from core.exceptions import SentiscopeError as SentiscopeError

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from core.cli import main
 
 @pytest.fixture(scope="module")
 def cli(place):
-    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`; cli.json(*arguments) → what it answers as JSON."""
 
     def call(*arguments):
         out, err = io.StringIO(), io.StringIO()
@@ -33,4 +35,19 @@ def cli(place):
                     code = ended.code or 0
         return code, out.getvalue(), err.getvalue()
 
+    def answer(*arguments):
+        code, out, err = call(*arguments, "--json")
+        assert code == 0, err
+        assert out.count("\n") == 1, "one JSON object on stdout"
+        return json.loads(out)
+
+    call.json = answer
     return call
+
+
+@pytest.fixture
+def starters(monkeypatch):
+    """The starter runs are there; their folder."""
+    folder = Path(__file__).resolve().parents[3] / "trained"
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
+    return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import io
 import json
@@ -10,11 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 from mixtures import mix_in
 from scipy.stats import binomtest
@@ -22,6 +19,7 @@ from scipy.stats import binomtest
 from core import api
 from core.cli import main
 from core.runs.store import RunStore
+from dashboard import export
 
 pytestmark = pytest.mark.slow
 
@@ -53,49 +51,27 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(cli):
     """The JSON of a training run under the name `first`."""
-    code, out, err = cli(
-        "train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", "--json", *TINY
-    )
-    assert code == 0, err
-    return json.loads(out)
+    return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
 
-def load(result):
-    code, out, err = result
-    assert code == 0, err
-    assert out.count("\n") == 1, "one JSON object on stdout"
-    return json.loads(out)
-
-
-def test_train_reports_status_metrics_intervals_and_lambda(trained):
-    assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
+def test_train_reports_metrics_within_their_intervals_and_lambda(trained):
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
     for split in ("validation", "test"):
-        assert 0.9 <= trained["metrics"][split]["accuracy"] <= 1
         low, high = trained["intervals"][split]["accuracy"]
-        assert low <= trained["metrics"][split]["accuracy"] <= high
+        assert 0.9 <= trained["metrics"][split]["accuracy"] and low <= trained["metrics"][split]["accuracy"] <= high
     assert np.shape(trained["lambda"]) == (2, 1)
     assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "the file is empty"),
-        ("text,label\n", "holds a single row"),
-        ("a fine day\na dull day\n" * 20, "40 rows with one column and no labels"),
-        ("text,label\n" + "a fine day,good\n" * 20, "every row has the label 'good'"),
-    ],
-)
-def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place, content, said):
-    (place / "odd.csv").write_text(content)
+def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place):
+    (place / "odd.csv").write_text("text,label\n" + "a fine day,good\n" * 20)
     code, out, err = cli("train", "--data", "odd.csv", "--model", "vanilla", "--name", "odd", *TINY)
-    assert (code, out) == (2, "") and said in " ".join(err.split())
+    assert (code, out) == (2, "") and "every row has the label 'good'" in " ".join(err.split())
     assert not list((place / "runs").glob("*odd*"))
 
 
 def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
-    found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
+    found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
     assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
     assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
@@ -103,9 +79,9 @@ def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
 
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
     short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
-    load(cli("train", *short, "--name", "shorter", "--json", *TINY))
+    cli.json("train", *short, "--name", "shorter", *TINY)
     both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "shorter")
-    shown = load(cli(*both, "--json"))
+    shown = cli.json(*both)
     assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
     assert set(shown["yardsticks"]) == {"tfidf-logreg", "tfidf-logreg-chars"}
     pair = shown["against"]
@@ -124,30 +100,27 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     assert (
         code == 2 and "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err and "--map 0=negative" in err
     )
-    mapped = load(
-        cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
-    )
+    mapped = cli.json("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive")
     assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
 def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
-    shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
+    shown = cli.json("predict", "first", "so good", "", "so bad")
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
     assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
     assert [shown["predictions"][i]["label"] for i in (0, 2)] == ["positive", "negative"]
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
-    assert load(cli("predict", "first", "--data", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+    assert cli.json("predict", "first", "--data", "lines.txt")["predictions"] == shown["predictions"]
 
 
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     whole = [
-        each["probabilities"]["positive"]
-        for each in load(cli("predict", "first", "so good", "so bad", "--json"))["predictions"]
+        each["probabilities"]["positive"] for each in cli.json("predict", "first", "so good", "so bad")["predictions"]
     ]
-    said = load(cli("predict", "first", "so good so bad", "good", "--passage", "2", "--json"))["predictions"]
+    said = cli.json("predict", "first", "so good so bad", "good", "--passage", "2")["predictions"]
     assert [[each["text"] for each in row["passages"]] for row in said] == [["so good", "so bad"], ["good"]]
     assert [each["probabilities"]["positive"] for each in said[0]["passages"]] == pytest.approx(whole, abs=1e-6)
     odds = [np.log(chance / (1 - chance)) for chance in (*whole, said[0]["probabilities"]["positive"])]
@@ -156,7 +129,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     assert [line.split()[0] for line in lines] == ["row", "0", "0.0", "0.1", "1"], "below what it says of unknown words"
     (place / "lines.txt").write_text("so good so bad\ngood\n")
     asked = ("predict", "first", "--data", "lines.txt", "--passage", "2")
-    assert load(cli(*asked, "--json"))["predictions"] == said
+    assert cli.json(*asked)["predictions"] == said
     cli(*asked, "--to", "said.csv")
     chances = [each["probabilities"]["positive"] for each in said]
     assert pd.read_csv(place / "said.csv")["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
@@ -165,7 +138,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
 
 
 def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
-    said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
+    said = cli.json("predict", "first", "good", "good zzz", "zzz qqq www")["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]
     for command in ("predict", "inspect"):
         out = cli(command, "first", "zzz qqq www")[1].replace("\n", " ")
@@ -174,14 +147,14 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
         assert "unknown" not in cli(command, "first", "good")[1]
     out = cli("predict", "first", "good", "good zzz", "zzz qqq www")[1]
     assert out.startswith("Half of the words or more are unknown to the run in 2 texts of 3: rows 1, 2")
-    inside = load(cli("inspect", "first", "zzz qqq www", "--json"))
+    inside = cli.json("inspect", "first", "zzz qqq www")
     assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
 
 
 def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, place):
     most, long = RunStore(place / "runs").read("first").max_length, " ".join(["good"] * 300)
     expected = [(1, 0), (most, 300 - most)]
-    said = load(cli("predict", "first", "good", long, "--json"))["predictions"]
+    said = cli.json("predict", "first", "good", long)["predictions"]
     assert [(each["read"], each["cut"]) for each in said] == expected
     out = " ".join(cli("predict", "first", "good", long)[1].split())
     assert out.startswith("Only the beginning of 1 text of 2 was read (row 1)") and " read cut " in out
@@ -191,7 +164,7 @@ def test_predict_says_what_was_read_of_a_text_and_what_was_cut(cli, trained, pla
         cli("predict", "first", "--data", "long.txt", "--to", "cut.csv", *asked)
         frame = pd.read_csv(place / "cut.csv")
         assert list(zip(frame["read"], frame["cut"], strict=True)) == cut
-        said = load(cli("predict", "first", "--data", "long.txt", "--json", *asked))["predictions"]
+        said = cli.json("predict", "first", "--data", "long.txt", *asked)["predictions"]
         assert [(each["read"], each["cut"]) for each in said] == cut
 
 
@@ -200,7 +173,7 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
     rows[1]["review"] += " unheard"
     pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
-    listed = load(cli("predict", "first", "--data", "mine.csv", "--json"))
+    listed = cli.json("predict", "first", "--data", "mine.csv")
     assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
         r["review"] for r in rows
     ]
@@ -229,50 +202,48 @@ def jsonl(path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--data", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
-        (["--data", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
         (["--data", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
         (["--data", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
         (["--data", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
         (["--data", "none.csv", "--to", "none-out.csv"], "none.csv"),
-        (["--data", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
         (["so good", "--to", "none-out.csv"], "--to belongs to --data"),
         (["so good", "--set", "data.text=x"], "--set belongs to --data"),
     ],
 )
 def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
     (place / "mine.csv").write_text("id,review\n" + "1,so good\n" * 20)
-    (place / "late.csv").write_text("id,review\n" + "1,so good\n" * 6000 + "2,so,bad\n")
     code, out, err = cli("predict", "first", *words)
     assert (code, out) == (2, "") and message in err and "Traceback" not in err
     assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
 
 
+PEAKS = """
+import resource, sys
+from core.cli import main
+
+for rows in (8_192, 40_000):
+    sys.argv = ["sentiscope", "predict", "first", "--data", f"{rows}.csv", "--to", f"said-{rows}.csv"]
+    main()
+    print(*(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
+
+
 def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
-    """Peak of everything that predicts, in processes of their own; a row more may cost 100 bytes at most."""
-    peaks = []
-    for rows in (10_000, 60_000):
-        path = place / f"{rows}.csv"
-        path.write_text("id,review,stars\n" + "".join(f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows)))
-        words = ["predict", "first", "--data", path.name, "--to", "many.csv"]
-        environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
-        command = [sys.executable, "-m", "core.cli", *words]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = psutil.Popen(command, cwd=place, env=environment, **silent)
-        peak = 0
-        while process.poll() is None:
-            with contextlib.suppress(psutil.Error):
-                peak = max(peak, sum(each.memory_info().rss for each in [process, *process.children(recursive=True)]))
-            time.sleep(0.02)
-        assert process.returncode == 0
-        peaks.append(peak)
-        assert sum(1 for _ in (place / "many.csv").open()) == rows + 1
-    assert peaks[1] - peaks[0] < 100 * 50_000 + 20e6
+    """Of the process that predicts and of the one that reads, at their peaks: two blocks of rows, then eight more."""
+    for rows in (8_192, 40_000):
+        lines = (f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows))
+        (place / f"{rows}.csv").write_text("id,review,stars\n" + "".join(lines))
+    environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
+    command = [sys.executable, "-c", PEAKS]
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=True)
+    before, after = (sum(map(int, line.split())) * 1024 for line in done.stdout.splitlines()[1::2])
+    assert sum(1 for _ in (place / "said-40000.csv").open()) == 40_001
+    assert after - before < 12e6
 
 
 def test_a_line_ends_where_editors_end_it(cli, trained, place):
     (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
-    shown = load(cli("predict", "first", "--data", "breaks.txt", "--json"))
+    shown = cli.json("predict", "first", "--data", "breaks.txt")
     assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 
@@ -282,7 +253,7 @@ HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
-    assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
+    assert cli.json("inspect", "first", HOSTILE, "--html", place / "hostile.html")["text"] == HOSTILE
 
 
 def test_a_text_never_steers_the_terminal(cli, trained):
@@ -312,17 +283,17 @@ def stirred(cli, trained, place):
 
 def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, trained):
     asked = "explain", "first", "Word1 is  good"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     lines = cli(*asked)[1].splitlines()
     chance = shown["prediction"]["probabilities"]["positive"]
     assert lines[0].startswith(f"positive {chance:.3f}; log-odds of positive +")
     assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
     assert lines[5] == "attention and deletion: no verdict below 8 words" == shown["verdicts"]["attention"]["sentence"]
-    found = load(cli(*asked, "--target", "negative", "--method", "integrated", "--json"))
+    found = cli.json(*asked, "--target", "negative", "--method", "integrated")
     said = cli(*asked, "--target", "negative", "--method", "integrated")[1]
     assert f"after {found['completeness']['steps']} steps" in said
     assert "±" in cli(*asked, "--method", "shapley")[1].splitlines()[1]
-    parts, lines = load(cli(*asked, "--parts", "--json"))["parts"], cli(*asked, "--parts")[1].splitlines()
+    parts, lines = cli.json(*asked, "--parts")["parts"], cli(*asked, "--parts")[1].splitlines()
     assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
     assert len(lines) == 2 + len(parts) and lines[-1].startswith("layer 2 head ")
     lines = cli(*asked, "--lambdas")[1].splitlines()
@@ -332,8 +303,8 @@ def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, train
 
 def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
     asked = "explain", "first", "word1 is good so good"
-    shown = load(cli(*asked, "--methods", "--json"))
-    each = {name: load(cli(*asked, "--method", name, "--json")) for name in ("deletion", "attention", "integrated")}
+    shown = cli.json(*asked, "--methods")
+    each = {name: cli.json(*asked, "--method", name) for name in ("deletion", "attention", "integrated")}
     assert list(shown["methods"]) == ["deletion", "shapley", "gradient", "integrated", "attention", "collapse"]
     for name, alone in each.items():
         found = [word["pushes"][name] for word in shown["words"]]
@@ -349,10 +320,10 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
 
 def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
     for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
-        alone = load(cli("explain", "stirred", "so good", *more, "--edit", "mix.0", "--json"))
-        plain = load(cli("explain", "first", "so good", *more, "--json"))
+        alone = cli.json("explain", "stirred", "so good", *more, "--edit", "mix.0")
+        plain = cli.json("explain", "first", "so good", *more)
         assert alone["log_odds"] == pytest.approx(plain["log_odds"], abs=1e-5) and alone["note"] == plain["note"]
-    whole = load(cli("explain", "stirred", "so good", "--methods", "--json"))
+    whole = cli.json("explain", "stirred", "so good", "--methods")
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
@@ -375,7 +346,7 @@ def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, tra
 
 def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
     out = cli(*asked)[1]
     assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
@@ -396,7 +367,7 @@ def test_patch_prints_what_each_place_of_the_donor_moves(cli, trained):
 
 def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, trained):
     asked = "flip", "first", "Word1 is  good"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     [move] = shown["flip"]["moves"]
     code, out, err = cli(*asked)
     lines = out.splitlines()
@@ -425,13 +396,13 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
     asked = "inspect", "spelling", "so qqzz"
-    shown = load(cli(*asked, "--json"))
+    shown = cli.json(*asked)
     assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
     assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
-    silent = load(cli(*asked, "--edit", "qqzz=<qq", "--json"))
+    silent = cli.json(*asked, "--edit", "qqzz=<qq")
     assert silent["prediction"]["probabilities"] != shown["prediction"]["probabilities"]
-    assert load(cli(*asked, "--edit", "so=<so", "--json"))["prediction"] != shown["prediction"]
-    assert load(cli(*asked, "--edit", "n2.1", "--json"))["prediction"] == silent["prediction"]
+    assert cli.json(*asked, "--edit", "so=<so")["prediction"] != shown["prediction"]
+    assert cli.json(*asked, "--edit", "n2.1")["prediction"] == silent["prediction"]
     for edit, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text: so qqzz")):
         code, _, told = cli(*asked, "--edit", edit)
         assert code == 2 and why in told
@@ -442,8 +413,8 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
 def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
-    alone = load(cli("inspect", "stirred", "so good", "--edit", "mix.0", "--json"))
-    plain = load(cli("inspect", "first", "so good", "--json"))
+    alone = cli.json("inspect", "stirred", "so good", "--edit", "mix.0")
+    plain = cli.json("inspect", "first", "so good")
     assert alone["prediction"]["probabilities"] == pytest.approx(plain["prediction"]["probabilities"])
     assert alone["mix"]["weight"] == 1 and plain["mix"] is None
     code, _, told = cli("inspect", "first", "so good", "--edit", "mix.0")
@@ -453,23 +424,8 @@ def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirre
     assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
 
 
-def test_runs_are_listed_and_what_cannot_be_shown_or_cancelled_is_refused(cli, trained):
-    rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
-    assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
-    assert rows["first"]["status"] == "done" and rows["first"]["metrics"] == trained["metrics"]
-    assert cli("runs", "show", "gone")[0] == 2
-    assert cli("runs", "cancel", "first")[0] == 2
-
-
-def test_presets_of_one_paper(cli):
-    rows = load(cli("presets", "--paper", "7ess-Xin", "--json"))["presets"]
-    assert len(rows) == 20
-    assert {row["paper"] for row in rows} == {"tweet_encoder_7essxin"}
-    assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
-
-
 def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
-    found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
+    found = cli.json("presets", "tweet-v8-p2", "--vocabulary", "35000")
     assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
     assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
     code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
@@ -488,28 +444,11 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
         (["sentifomer"], "did you mean 'sentiformer'?"),
         (["vanilla", "--paper", "ndt"], "not both"),
         (["vanilla", "--classes", "1"], "--classes 1: 2 to"),
-        (["--vocabulary", "0"], "--vocabulary 0: 1 to"),
     ],
 )
 def test_presets_that_there_are_not_are_refused(cli, arguments, words):
     code, out, err = cli("presets", *arguments)
-    assert (code, out) == (2, "")
-    assert words in " ".join(err.split())
-
-
-def test_presets_and_data_are_listed_with_their_sources(cli):
-    names = {row["name"] for row in load(cli("presets", "--json"))["presets"]}
-    assert {"vanilla", "vanilla-swiglu", "differential", "differential-v2", "ndt-free-n4", "tfidf-logreg"} <= names
-    rows = load(cli("data", "list", "--json"))["data"]
-    assert rows[0]["name"] == "built-in" and all(row["checked"] for row in rows)
-
-
-def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
-    found = load(cli("data", "check", "reviews.csv", "--json"))
-    assert found["ok"] and found["splits"] == {"train": 96, "validation": 12, "test": 12}
-    (place / "one.csv").write_text("text,label\na film,good\nanother,good\n")
-    code, out, err = cli("data", "check", "one.csv", "--json")
-    assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
+    assert (code, out) == (2, "") and words in " ".join(err.split())
 
 
 @pytest.mark.parametrize(
@@ -518,7 +457,6 @@ def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
         (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
         (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
         (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
-        (["data", "check", "~nosuch/x.csv"], "~nosuch/x.csv"),
         (["data", "check", "/dev/zero"], "/dev/zero"),
     ],
 )
@@ -529,15 +467,17 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
 
 
 def test_card_has_counts_and_the_yardstick(cli):
-    card = load(cli("data", "card", "reviews.csv", "--json"))
+    card = cli.json("data", "card", "reviews.csv")
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
-    assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
+    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 
-def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
-    result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
+def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
+    result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
     assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
+    few = {name: export.FIGURES[name] for name in ("confusion", "map-umap")}
+    monkeypatch.setattr(export, "FIGURES", few)  # test_unchanged draws all
     code, out, _ = cli("figures", "first", "--to", "figures")
     assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
 
@@ -546,25 +486,22 @@ WRONG = {
     "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
     "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),
     "no value": (["train", "--set", "training.lr"], "write name=value"),
-    "wrong type": (["train", "--epochs", "0"], "training.epochs=0"),
     "unknown data": (["train", "--data", "sst22"], "sst2"),
     "missing file": (["train", "--data", "none/of.csv"], "of.csv"),
     "endless name": (["train", "--data", "x" * 5000], "at most 4096 characters"),
-    "endless file": (["train", "--data", "x" * 4000 + ".csv"], "File name too long"),
     "half a character": (["train", "--data", "\udcff"], "\\udcff"),
-    "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
     "taken name": (["train", "--name", "first"], "a run 'first' already; choose another name"),
     "no cost": (["evaluate", "first", "--cost", "positive=much"], "--cost: write class=ratio"),
-    "cost of no class": (["evaluate", "first", "--cost", "joy=2"], "--cost joy: no class of run 'first'"),
     "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
+    "no run to show": (["runs", "show", "gone"], "no run 'gone'"),
+    "nothing to cancel": (["runs", "cancel", "first"], "nothing to cancel"),
     "escaping run": (["predict", "../../etc", "x"], "no run"),
     "nothing to predict": (["predict", "first"], "nothing to predict"),
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
-    "unknown figure": (["figures", "first", "--to", "figures", "--only", "roc,rco"], "no figure is called 'rco'"),
     "figures without a place": (["figures", "first"], "Missing option '--to'"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
     "resume and settings": (
-        ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],
+        ["train", "--resume", "first", "--epochs", "3", "--data", "x"],
         "leave out --data, --epochs",
     ),
     "no such option": (["train", "--modle", "x"], "No such option"),
@@ -574,26 +511,16 @@ WRONG = {
     "no zip": (["runs", "import", "bad.zip"], "bad.zip: is not a zip file"),
     "no such layer": (["steps", "first", "good", "--layer", "7"], "layer 7: this model has layers 1 to 2"),
     "no such class": (["explain", "first", "good", "--target", "nice"], "has negative, positive"),
-    "no such method": (["explain", "first", "good", "--method", "lime"], "one of deletion, sh"),
     "parts by a method": (["explain", "first", "good", "--parts", "--method", "deletion"], "leave --parts out"),
-    "methods by a method": (["explain", "first", "good", "--methods", "--method", "deletion"], "leave --methods out"),
-    "methods and parts": (["explain", "first", "good", "--methods", "--parts"], "one of them"),
     "lambdas and parts": (["explain", "first", "good", "--lambdas", "--parts"], "one of them"),
-    "lambdas by a method": (["explain", "first", "good", "--lambdas", "--method", "deletion"], "leave --lambdas out"),
     "believe a strange method": (["believe", "first", "--method", "lime"], "lime"),
     "believe of nothing": (["believe", "first", "--limit", "0"], "--limit 0"),
     "agreement on no split": (["agreement", "first", "--split", "train"], "it has "),
     "agreement below nothing": (["agreement", "first", "--limit", "-1"], "a number of texts, or 0 for all"),
-    "patch of other lengths": (
-        ["patch", "first", "word1 is good", "bad"],
-        "The first has 3: word1 | is | good; the second 1: bad",
-    ),
+    "patch of other lengths": (["patch", "first", "word1 is good", "bad"], "3: word1 | is | good; the second 1: bad"),
     "flip to no class": (["flip", "first", "good", "--target", "nice"], "has negative, positive"),
     "flip without reading": (["flip", "first", "good", "--readings", "0"], "readings 0: from 1 to 4"),
-    "no place": (["distance", "first", "good"], "mark one place with {}"),
-    "two places": (["distance", "first", "{} {}"], "there are 2"),
     "too many words": (["distance", "first", "not good", "--most", "99"], "from 0 to"),
-    "nothing to put in": (["distance", "first", "not good", "--insert", "|"], "nothing to put in"),
     "distance to no class": (["distance", "first", "not good", "--target", "nice"], "has negative, positive"),
     "distance against nobody": (["distance", "first", "not good", "--against", "nobody"], "nobody"),
     "no such map": (["project", "first", "--method", "mds"], "pca, tsne, umap"),
@@ -630,19 +557,21 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\n" * 20)
     code, out, err = cli("data", "check", "few.csv")
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
+    code, out, _ = cli("data", "check", "few.csv", "--json")
+    assert code == 2 and not json.loads(out)["ok"]
 
 
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
-    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts", "--json"))
-    shown = load(cli("runs", "show", "general", "--json"))
+    first = cli.json("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts")
+    shown = cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
     code, out, _ = cli("train", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
     assert code == 0
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
-    started = load(cli("runs", "show", "special", "--json"))
+    started = cli.json("runs", "show", "special")
     assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
 
 
@@ -655,12 +584,12 @@ def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, 
             frame = pd.DataFrame(part, columns=["text", "label"])
             frame["text"] += more if split == "test" else ""
             frame.to_csv(place / folder / f"{split}.csv", index=False)
-    told = load(cli("data", "check", "other", "--json"))["differences"]
+    told = cli.json("data", "check", "other")["differences"]
     assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
     (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]
     assert row["differs"] and row["test"] == "permutation test" and row["interval"][0] > 0
     out = " ".join(cli("data", "check", "other")[1].split())
     assert "Warning: Compared with training, test has longer texts: typically 10 words, not 3" in out
     assert "Compared with training" not in cli("data", "check", "same")[1]
-    known = load(cli("evaluate", "first", "--json"))["differences"]
+    known = cli.json("evaluate", "first")["differences"]
     assert (known["name"], known["known"], known["warnings"]) == ("test", "training", [])

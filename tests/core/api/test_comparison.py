@@ -1,14 +1,11 @@
 """`sentiscope compare`: its JSON, its words, its refusals."""
 
 import json
-from pathlib import Path
 
 import pytest
-import sentiscope
 
 pytestmark = pytest.mark.slow
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
 
@@ -28,16 +25,10 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def asked(cli):
+@pytest.fixture
+def asked(cli, starters):
     """`cli`, with the starter runs."""
-
-    def call(*words):
-        with pytest.MonkeyPatch.context() as here:
-            here.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-            return cli(*words)
-
-    return call
+    return cli
 
 
 def test_a_person_reads_a_finding_letters_and_verdicts(asked):
@@ -58,7 +49,6 @@ def test_other_data_are_asked_of_the_models(asked):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["starter-vanilla"], "two runs or more"),
         ([*STARTERS[:2], "--data", "nowhere.csv"], "nowhere.csv"),
         ([STARTERS[0]] * 2, "'starter-vanilla' cannot be compared with itself; a comparison needs two runs or more"),
         ([*STARTERS[:2], "--map", "pos=positive"], "--map belongs to --data"),
@@ -66,7 +56,6 @@ def test_other_data_are_asked_of_the_models(asked):
             [*STARTERS[:2], "--data", "codes.csv"],
             f"sentiscope compare {' '.join(STARTERS[:2])} --data codes.csv --map 0=negative --map 1=positive",
         ),
-        ([*STARTERS[:2], "--data", "codes.csv", "--map", "0=bad", "--map", "1="], "--map 0=bad: the classes of run"),
     ],
 )
 def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
@@ -80,9 +69,3 @@ def test_labels_of_other_data_are_renamed_and_left_out_and_one_that_no_row_has_i
     assert code == 0, err
     assert "n = 20" in out and "Note: left out: label '0' (20 rows)" in out
     assert "Note: no row has the label 'good', which is to be renamed or left out" in out
-
-
-def test_runs_may_stand_where_names_are_asked_for(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
-    first, *others = map(sentiscope.run, STARTERS)
-    assert len(sentiscope.compare(first, *others)["pairs"]) == 3

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,9 +41,8 @@ def test_groups_have_names_sizes_and_errors(cli, place):
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert code == 0 and lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
     assert "delivery · late 40 50.0 % 35.2 to 64.8" in lines
-    code, out, _ = cli("groups", "clouds", "--csv", "grouped.csv", "--json")
-    found = json.loads(out)
-    assert code == 0 and [each["n"] for each in found["groups"]] == [40, 40, 40]
+    found = cli.json("groups", "clouds", "--csv", "grouped.csv")
+    assert [each["n"] for each in found["groups"]] == [40, 40, 40]
     assert {each["name"]: each["wrong"] for each in found["groups"]}["delivery · late"] == 20
     table = pd.read_csv(place / "grouped.csv")
     assert table.groupby("group")["wrong"].sum().to_dict()["delivery · late"] == 20
@@ -58,10 +55,8 @@ def test_too_few_sentences_have_no_groups_and_say_so(cli):
 
 
 def test_neighbours_of_a_row_need_no_model(cli, place):
-    key = json.loads(cli("errors", "clouds", "--where", "all", "--json")[1])["rows"][0]["key"]
-    code, out, err = cli("neighbours", "clouds", "--key", key, "--most", 3, "--json")
-    assert code == 0, err
-    found = json.loads(out)
+    key = cli.json("errors", "clouds", "--where", "all")["rows"][0]["key"]
+    found = cli.json("neighbours", "clouds", "--key", key, "--most", 3)
     vectors = np.load(place / "runs" / "clouds" / EVALUATION / "test" / EMBEDDINGS)
     away = np.linalg.norm(vectors - vectors[0], axis=1)
     nearest = np.argsort(away)[1:4]
@@ -77,9 +72,7 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
     for name, value in given.items():
         monkeypatch.setattr(f"core.failures.training.TrainingRows.{name}", value)
     monkeypatch.setattr("core.failures.training.TrainingRows.vectors", lambda self, width: vectors)
-    code, out, err = cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3, "--json")
-    assert code == 0, err
-    found = json.loads(out)
+    found = cli.json("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3)
     n = api.errors("clouds", where=["wrong", "truth=bad"], store=RunStore(place / "runs"))["selected"]["n"]
     assert (found["n"], found["true_share"], found["said_share"], len(found["neighbours"])) == (n, 1.0, 0.0, 3)
     printed = " ".join(cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad")[1].split())
@@ -98,10 +91,7 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
         (("neighbours", "clouds", "good", "--where", "wrong"), "one of the three"),
         (("neighbours", "clouds", "--where", "wrongly"), "--where wrongly"),
         (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "in the space of the head alone"),
-        (("neighbours", "clouds", "--where", "wrong"), "has no weights"),
         (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
-        (("neighbours", "clouds", "--key", "x", "--space", "layer 9"), "'layer 9'"),
-        (("groups", "clouds", "--split", "dev"), "has no predictions of a split 'dev'"),
     ],
 )
 def test_what_cannot_be_answered_is_said_without_a_traceback(cli, asked, told):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,20 +12,8 @@ from core import api
 from core.api.objects import Run, run, runs, train
 from core.exceptions import InputError, RunDamaged
 
-TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "not bad at all"
-TINY = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "training.batch_size": 8,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
-
-
-@pytest.fixture
-def starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
 
 
 @pytest.fixture
@@ -70,8 +57,6 @@ def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys)
 
 @pytest.mark.slow
 def test_a_length_is_settings_that_others_override(table):
-    with pytest.raises(InputError, match="'short', 'medium', 'full'"):
-        train(str(table), length="a week")
     made = train(str(table), "tfidf-logreg", length="short", limit=40, seed=3, name="cut")
     config = made.config
     assert (config.training.epochs, config.training.seed, config.data.limit) == (4, 3, 40)
@@ -85,14 +70,14 @@ def test_a_run_may_stand_where_a_name_is_asked_for(chosen):
 
 def test_history_and_predictions_are_frames(chosen):
     history = chosen.history
-    assert len(history) == len((TRAINED / chosen.name / "history.jsonl").read_text().splitlines())
+    assert len(history) == len((chosen.store.path(chosen.name) / "history.jsonl").read_text().splitlines())
     epochs = history[history["kind"] == "epoch"]
     assert len(epochs) == chosen.record.progress["epochs"]
     # Weights that are kept as bytes, at a temperature towards the class prior: an answer or two are others.
     assert epochs["validation.accuracy"].max() == pytest.approx(chosen.metrics["validation"]["accuracy"], abs=0.002)
     said = chosen.predictions()
     assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])
-    file = TRAINED / chosen.name / "evaluation" / "challenge" / "predictions.parquet"
+    file = chosen.store.path(chosen.name) / "evaluation" / "challenge" / "predictions.parquet"
     pd.testing.assert_frame_equal(chosen.predictions("challenge"), pd.read_parquet(file))
 
 

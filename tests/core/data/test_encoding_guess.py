@@ -1,5 +1,5 @@
 import pytest
-from legacy_texts import ENCODINGS, TEXTS, reviews
+from legacy_texts import ENCODINGS, reviews
 
 from core.data.decode import decode
 from core.data.reading_decisions import describe_encoding
@@ -18,7 +18,7 @@ def test_a_legacy_encoding_is_found_and_called_a_guess(language, rows):
         assert decision.setting == "data.encoding" and decision.proof in decoded.text
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@pytest.mark.parametrize("language", ENCODINGS)
 def test_utf8_is_certain(language):
     decisions, findings = describe_encoding(decode(reviews(language, 60).encode()))
     assert (decisions[0].chosen, decisions[0].guessed, findings) == ("utf-8", False, [])

@@ -9,7 +9,8 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from core import api, doctor
+from core import api
+from core.api.examination import AGAIN
 from core.cli import app
 from core.config import compose
 from core.runs.record import RECORD
@@ -73,7 +74,7 @@ def test_a_damaged_starter_is_mended_by_installing_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "brought"))
     (tmp_path / "brought" / "starter-x").mkdir(parents=True)
     (problem,) = api.doctor()["problems"]
-    assert "starter-x" in problem and problem.endswith(doctor.AGAIN)
+    assert "starter-x" in problem and problem.endswith(AGAIN)
 
 
 @pytest.mark.slow
@@ -87,25 +88,21 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_variable_that_names_it
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("name", "value", "said"),
     [
-        (
-            lambda patch: patch.setattr(psutil, "virtual_memory", lambda: Memory(GIGABYTE // 2, GIGABYTE)),
-            "0.5 GB of mem",
-        ),
-        (
-            lambda patch: patch.setattr(shutil, "disk_usage", lambda path: Disk(GIGABYTE // 2, GIGABYTE)),
-            "0.5 GB are free",
-        ),
-        (lambda patch: patch.setenv("SENTISCOPE_STARTERS", "/none"), "the starter runs are not at /none"),
-        (lambda patch: patch.setenv("SENTISCOPE_JOBS", "many"), "SENTISCOPE_JOBS='many'"),
+        ("virtual_memory", Memory(GIGABYTE // 2, GIGABYTE), "0.5 GB of mem"),
+        ("disk_usage", Disk(GIGABYTE // 2, GIGABYTE), "0.5 GB are free"),
+        ("STARTERS", "/none", "the starter runs are not at /none"),
+        ("JOBS", "many", "SENTISCOPE_JOBS='many'"),
     ],
 )
-def test_what_is_short_or_missing_is_told(monkeypatch, change, said):
-    change(monkeypatch)
+def test_what_is_short_or_missing_is_told(monkeypatch, name, value, said):
+    if name.isupper():
+        monkeypatch.setenv(f"SENTISCOPE_{name}", value)
+    else:
+        monkeypatch.setattr(psutil if name == "virtual_memory" else shutil, name, lambda *_: value)
     (problem,) = api.doctor()["problems"]
-    assert problem.startswith(said)
-    assert asked().exit_code == 1
+    assert problem.startswith(said) and asked().exit_code == 1
 
 
 def test_a_missing_library_is_told(monkeypatch):
@@ -119,4 +116,4 @@ def test_a_missing_library_is_told(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", without)
     result = api.doctor()
     assert result["versions"]["umap-learn"] is None
-    assert result["problems"] == [f"umap-learn is not installed: {doctor.AGAIN}"]
+    assert result["problems"] == [f"umap-learn is not installed: {AGAIN}"]

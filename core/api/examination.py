@@ -1,4 +1,4 @@
-"""An examination of this installation and its machine: what is here, and what would stop work. Imports torch."""
+"""An examination of this installation and its machine: what is here, and what would stop work."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 import psutil
 
 import core
+from core.api.options import Store
+from core.api.printing import say
 from core.cache import cache_folder
 from core.exceptions import ConfigError
 from core.runs import queue
@@ -29,21 +31,25 @@ OPTIONAL = re.compile(r"extra\s*==")
 AGAIN = "install Sentiscope again: `pip install -e .`"
 
 
-def examine(store: RunStore) -> dict[str, Any]:
-    """Versions, device, memory, disk, folders and runs.
+def doctor(store: Store = None) -> dict[str, Any]:
+    """Examine what this machine offers, what is damaged or missing, and what to do about it.
 
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
         `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
         `damaged`), `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with what to do.
     """
-    problems: list[str] = []
+    problems, store = list[str](), store or RunStore()
     versions, records = _versions(), store.list()
     folders = {"runs": store.folder, "cache": cache_folder()}
     damaged = [record for record in records if record.status == "damaged"]
     memory, disk = psutil.virtual_memory(), shutil.disk_usage(_nearest(store.folder))
     problems += [f"{name} is not installed: {AGAIN}" for name, version in versions.items() if version is None]
-    problems += [_unwritable(name, path) for name, path in folders.items() if not _writable(path)]
+    problems += [
+        f"{path} cannot be written: set SENTISCOPE_{name.upper()} to a folder of yours"
+        for name, path in folders.items()
+        if not _writable(path)
+    ]
     if memory.available < MEMORY * GIGABYTE:
         free = memory.available / GIGABYTE
         problems.append(
@@ -55,7 +61,11 @@ def examine(store: RunStore) -> dict[str, Any]:
     if not starters():
         problems.append(f"the starter runs are not at {starters_dir()}: {AGAIN}")
     problems += [_mend(store, record) for record in damaged]
-    at_once, threads = _trainings(problems)
+    at_once, threads = 0, 0
+    try:
+        at_once, threads = queue.limit(), queue.threads()
+    except ConfigError as error:
+        problems.append(f"{error}; mend it or unset it")
     device = _device(problems) if versions["torch"] else "none"
     return {
         "sentiscope": core.__version__,
@@ -106,22 +116,9 @@ def _device(problems: list[str]) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _trainings(problems: list[str]) -> tuple[int, int]:
-    """How many may train at once, and with how many threads each."""
-    try:
-        return queue.limit(), queue.threads()
-    except ConfigError as error:
-        problems.append(f"{error}; mend it or unset it")
-        return 0, 0
-
-
 def _mend(store: RunStore, record: RunRecord) -> str:
     remedy = AGAIN if store.is_starter(record.run) else f"bring the file back, or `sentiscope runs rm {record.run}`"
     return f"run '{record.run}' is damaged: {record.reason}; {remedy}"
-
-
-def _unwritable(name: str, path: Path) -> str:
-    return f"{path} cannot be written: set SENTISCOPE_{name.upper()} to a folder of yours"
 
 
 def _writable(path: Path) -> bool:
@@ -136,3 +133,23 @@ def _nearest(path: Path) -> Path:
 
 def _round(size: float) -> float:
     return round(size / GIGABYTE, 1)
+
+
+def print_doctor(result: dict[str, Any]) -> None:
+    """Print what is here, and what to do about problems."""
+    for name, value in result.items():
+        if name != "problems":
+            say(_write_plain(value), head=f"{name.replace('_', ' ')}: ")
+    for problem in result["problems"]:
+        say(problem, head="problem: ")
+    if not result["problems"]:
+        say("nothing needs attention")
+
+
+def _write_plain(value: Any) -> str:
+    """Write plain data as words."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_write_plain(each)}" for name, each in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

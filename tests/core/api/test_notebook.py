@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core import api, notebook
+from core import api
+from core.api import notebook
 from core.api.objects import Run, Runs, run, runs
 
-TRAINED = Path(__file__).resolve().parents[2] / "trained"
+pytestmark = pytest.mark.usefixtures("starters")
 TYPED = "<script>alert(1)</script> & a good film"
-
-
-@pytest.fixture(autouse=True)
-def starters(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
 
 
 def test_a_run_shows_its_facts_and_its_numbers_on_every_split():

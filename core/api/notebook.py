@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from core import interpret
 from core.cells import cell_text
 from core.numbers import count
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from core.interpret.sentence import SentenceView
 
 LONGEST_MAP = 40
 """Tokens of a sentence whose map is drawn: of more its cells could not be told apart."""
@@ -57,32 +56,28 @@ def runs(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<div>{_table(rows) or 'no runs yet'}</div>"
 
 
-def sentence(view: SentenceView, answer: str) -> str:
+def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
     """A sentence: as it was typed, what the model says, probabilities as bars, the mean map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
-    from core.interpret.unknown import unknown_note
-
-    note = unknown_note(view.unknown_words)
+    note = interpret.unknown.unknown_note(view.unknown_words)
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
         f"<table><tbody>{chances}</tbody></table>{_mixture(view)}{_inside(view)}</div>"
     )
 
 
-def _mixture(view: SentenceView) -> str:
+def _mixture(view: interpret.sentence.SentenceView) -> str:
     """What the answer is made of, where TF-IDF is mixed in."""
     parts = view.mix.parts if view.mix else {}
     return _table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
 
-def _inside(view: SentenceView) -> str:
-    from core.interpret.sentence import without_maps
-
-    if why := without_maps(view):
+def _inside(view: interpret.sentence.SentenceView) -> str:
+    if why := interpret.sentence.without_maps(view):
         return f"<p>{why}</p>"
     if not 0 < len(view.tokens) <= LONGEST_MAP:
         return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
@@ -108,7 +103,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _map_table(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+def _map_table(view: interpret.sentence.SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
     """One map (L, L), rows read; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
