@@ -58,12 +58,6 @@ def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page,
     assert "Sentiscope&#x27;s suite" in words(app)
 
 
-def test_a_suite_with_a_flaw_is_told_with_test_and_field(page, runs):
-    kept = library.keep_file(runs / ".data", "odd.yaml", SUITE.replace(b"kind: invariance", b"kind: odd"))
-    said = words(page(suite=f"{kept.parent.name}/{kept.name}"))
-    assert "This suite cannot be asked" in said and "test &#x27;capitals&#x27;: kind is &#x27;odd&#x27;" in said
-
-
 def test_no_other_file_of_the_machine_can_be_named(page):
     assert "is not here any more" in words(page(suite="../../../etc/passwd"))
 

@@ -17,7 +17,6 @@ from core.runs import errands
 from core.runs.layers import LayerFiles
 from core.runs.projections import MapFiles
 from core.runs.store import RunStore, this_process
-from dashboard import state
 
 pytestmark = pytest.mark.slow
 
@@ -85,15 +84,6 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
     assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
     app.button(key="stop-compute-map").click().run()
     assert [each.stem for each in stopped] == [files.stem]
-
-
-def test_a_job_that_failed_says_why_and_can_be_repeated(app, runs):
-    files = MapFiles.of(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
-    files.folder.mkdir()
-    errands.write_progress(files, None, 0.0, "umap-learn is not installed here", None)
-    shown = words(opened(app, run="finished", method="UMAP"))
-    assert "could not be computed" in shown and "umap-learn is not installed here" in shown
-    assert "Compute the map again" in [button.label for button in app.button]
 
 
 def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
@@ -190,11 +180,3 @@ def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     shown = words(opened(app, run="finished", place="good"))
     assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown
-
-
-def test_switching_runs_and_splits_keeps_the_page_whole(app, runs):
-    opened(app, run="finished", split="validation", colour="phenomenon")
-    for name in ("baseline", "damaged", "finished"):
-        app.selectbox(key=state.RUN).set_value(name).run()
-        assert not app.exception
-    assert "PCA, 2-D" in words(app)

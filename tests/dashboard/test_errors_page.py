@@ -112,15 +112,6 @@ def test_texts_of_others_are_never_markup(page, runs):
 
 
 @pytest.mark.slow
-def test_the_split_of_a_selection_is_the_one_that_is_shown(page, runs):
-    app = page(select="split=validation;all")
-    frame = read_table(RunStore(runs), "finished", "validation").frame
-    assert len(drawn(app, "reader")[0]["rows"]) == len(frame) and f"n = {len(frame)}</b> validation" in words(app)
-    split = next(word for word in drawn(app, "filter")[0]["words"] if word["name"] == "split")
-    assert split["shown"] == "validation" and [each["value"] for each in split["options"]] == ["validation", "test"]
-
-
-@pytest.mark.slow
 def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_somebody_asks(page, monkeypatch):
     begun = []
     monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
@@ -129,11 +120,6 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
         next(button for button in app.button if button.key == key).click().run()
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option] and not app.exception
-
-
-@pytest.mark.slow
-def test_a_baseline_says_why_nothing_is_unsure_under_dropout(page):
-    assert "uncertain under MC dropout – a baseline has no dropout" in words(whole(page(run="baseline")))
 
 
 @pytest.mark.slow

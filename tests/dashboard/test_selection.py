@@ -142,12 +142,6 @@ def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, sel
 
 
 @pytest.mark.slow
-def test_an_empty_selection_is_none_of_them(app, runs):
-    opened(app, "performance", run="finished", select="text~nobody wrote this")
-    assert "<b>None of 16</b>" in words(app) and not [each for each in app.button if each.key == "selected-Next"]
-
-
-@pytest.mark.slow
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()

@@ -43,13 +43,6 @@ def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     assert app.selectbox(key=state.AGAINST).value == "lexical-all"
 
 
-def test_another_paper_shows_a_model_of_its_own(opened):
-    app = opened(model="sentiformer")
-    app.selectbox(key=state.PAPER).set_value("Inceptive Transformers").run()
-    assert not app.exception
-    assert PRESETS[app.selectbox(key=state.PRESET).value].paper == "inceptive"
-
-
 def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     app = opened(run="finished", model="vanilla")
     own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
@@ -72,13 +65,6 @@ def test_train_this_opens_train_with_the_model(opened):
     assert not app.exception
     assert "Which model shall learn" in words(app)
     assert app.selectbox(key=state.PRESET).value == "inceptive-16"
-
-
-@pytest.mark.parametrize("name", ["lexicon", "tweet-v10-p2"])
-def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
-    app = opened(model=name)
-    assert app.latex
-    assert "logits" in " ".join(each.value for each in app.latex)
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):

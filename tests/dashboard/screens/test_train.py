@@ -126,13 +126,6 @@ def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
     assert "--set=training.lr=0.01" in command(app)
 
 
-def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monkeypatch):
-    app = opened(model="lexical-all", data="built-in")
-    monkeypatch.setattr(access, "local", lambda: False)
-    choose(app, text__lexicon="/etc/passwd")
-    assert "no file that may be opened from another machine has this name; choose vader" in words(app)
-
-
 def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opened, runs):
     app = opened(model="ndt-01-n3")
     field = app.selectbox(key=f"{state.SETTING}training.start")
@@ -176,11 +169,6 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     app.button(key="start").click().run()
     record = next(each for each in RunStore(runs).list() if each.status == "queued")
     assert (record.recipe, record.config.model.ngram_buckets, record.config.training.lr) == ("strong", 20_000, 0.002)
-
-
-def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
-    app = opened(model="tweet-v1-p1", recipe="true")
-    assert "Without model.ngram_buckets: " in words(app) and "byte pairs are pieces of words already" in words(app)
 
 
 def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
