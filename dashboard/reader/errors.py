@@ -83,14 +83,10 @@ class ErrorReader(ModelReader):
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
-        """Return the rows of a split that a selection, as a link has it, selects.
+        """Return the rows of a split that a selection, as a link has it, selects, with all tags if nobody waits.
 
-        Where no other visitor waits, all tags are found first. `against` is another run on the same rows, for the tag
-        of different answers.
-
-        Raises:
-            InputError: a rule is not understood, or the sentences are not kept any more.
-            StorageError: it asks for codes, and they cannot be read.
+        `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
+        sentences are not kept any more; StorageError: codes cannot be read.
         """
         from dashboard.figures.analysis import analyse
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
-"""Splits as they are listed, others behind them."""
 _testing = threading.Lock()
 """One visitor tests for ties; the others find it done."""
 
@@ -47,7 +46,6 @@ class Ties:
     groups: list[list[int]] | None = None
     """Places of the models that were measured; None before it has been tested."""
     reason: str = ""
-    """Why nothing could be tested."""
 
 
 class RunReader:

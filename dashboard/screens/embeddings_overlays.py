@@ -34,7 +34,6 @@ from dashboard.widgets.selected import selected_here
 from dashboard.widgets.waiting import begin, offer, under_way
 
 LONGEST = 200
-"""Characters that are searched."""
 
 
 def fields(source: Source) -> tuple[str, str]:

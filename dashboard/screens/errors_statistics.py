@@ -197,7 +197,6 @@ def _pick_word(shown: Analysis) -> None:
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
 ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
-"""Texts with two labels that are named."""
 
 
 def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:

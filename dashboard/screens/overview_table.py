@@ -28,7 +28,6 @@ from dashboard.widgets.style import look
 
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 LEAST, MOST = 2, 6
-"""Models that are compared at once."""
 HOW = (
     "Mean over seeds. The interval counts the drawing of test sentences and, where there are "
     "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "

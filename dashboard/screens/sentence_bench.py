@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 QUOTED = 80
-"""Characters of a cut-off end that are shown."""
 NOTE = (
     "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
     "Pull a lever, and see whether it does."
@@ -143,7 +142,6 @@ def _each(source: Source, name: str) -> list[Wanted]:
 PIECES = "Words that are not in the vocabulary are read by their pieces. Switch one off to silence it."
 PIECES_HELP = "Character n-grams of the word, < and > its ends. A piece that is off adds nothing to the word's vector."
 MOST_WORDS = 6
-"""Unknown words whose pieces are shown."""
 RESET = "reset"
 
 

@@ -142,7 +142,6 @@ def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None
 
 KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
 QUOTED = 90
-"""Characters of the pinned sentence that are shown."""
 
 
 def pinned() -> tuple[str, str, str] | None:

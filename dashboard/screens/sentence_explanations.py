@@ -52,7 +52,6 @@ def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
 
 
 SHOWN = "deletion"
-"""The method whose pushes stand above."""
 
 
 def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
@@ -96,7 +95,6 @@ def _measure(source: Source, measured: set[str]) -> None:
 
 
 LONGEST = 2_000
-"""Characters."""
 OFFER = (
     "Type the sentence with one word replaced: which layer, word and head carries the difference? A place of the "
     "second is put into the first, one at a time."

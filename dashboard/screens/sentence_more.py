@@ -180,7 +180,6 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "support": (SUPPORT,),
     "head": (BRANCHES,),
 }
-"""What stands side by side."""
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
@@ -220,7 +219,6 @@ HOW = (
 OFF = "Off: the network answers alone, at the same temperature."
 KEY = "edit-mix"
 ROOMY = 0.55
-"""Of a bar that has a third of the page."""
 
 
 def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
@@ -313,7 +311,6 @@ MOST_WORDS = 40
 SEEN = 6
 """Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
 QUOTED = 80
-"""Characters of a passage that are shown."""
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
     "after the other and as trained, and the mean of their logits answers. On a terminal: predict with --passage."

@@ -32,7 +32,6 @@ QUOTED = 90
 PAUSE = 2.0
 """Seconds; what stays for less while one types, or moves the same lever, is no step of its own."""
 MOST = 40
-"""Steps, and sentences, that are kept."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class Tried:
     answer: str = field(default="", compare=False)
     chance: float = field(default=math.nan, compare=False)
     changed: str = field(default="", compare=False)
-    """The changes in words."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,6 @@ class Past:
     tried: tuple[Tried, ...] = ()
     """Sentences with a word, the last one first, each once."""
     touched: float = -math.inf
-    """When the last step was made or changed."""
 
     def then(self, now: Tried, seconds: float) -> Past:
         """Return this past with what is on screen now, at `seconds` of a clock that only rises."""

@@ -27,7 +27,6 @@ class Example(NamedTuple):
 
     command: str
     made: str
-    """An ISO date."""
     metric: str
     """Title of the first metric, that of `cells`."""
     cells: list[CellScores]

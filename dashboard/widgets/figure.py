@@ -52,11 +52,7 @@ def caption(text: str) -> None:
 
 
 def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
-    """Draw a figure of one run, once for all visitors who choose the same; options as those of `show`.
-
-    Raises:
-        NotAvailable: this run has nothing of the kind.
-    """
+    """Draw a figure of one run, once for all visitors; options as of `show`. NotAvailable: it has no such figure."""
     shape, drawing = data.drawn(figure, source, look())
     show(figure, shape, drawing=drawing, **options)
     return shape

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pages
 import pytest
 from pages import words
@@ -23,12 +25,7 @@ tests:
 def page(app, runs):
     """page(**parameters): of a small suite that was uploaded, as a link shows it."""
     kept = library.keep_file(runs / ".data", "films.yaml", SUITE)
-
-    def opened(**parameters):
-        given = {"run": "baseline", "suite": f"{kept.parent.name}/{kept.name}", **parameters}
-        return pages.opened(app, "behave", **given)
-
-    return opened
+    return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from pages import words
 from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import errands
-from core.runs.layers import LayerFiles
 from core.runs.projections import MapFiles
 from core.runs.store import RunStore, this_process
 
@@ -105,19 +104,6 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     assert sorted(marked) == chosen
 
 
-def test_what_is_searched_is_ringed_and_becomes_the_selection(app, runs):
-    opened(app, run="finished", find="number 1", density="on")
-    saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
-    n = int(saved["text"].str.contains("number 1").sum())
-    assert f"{n} of 16 sentences contain “number 1”" in words(app)
-    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert [trace["type"] for trace in figure["data"]] == ["contour", *["scattergl"] * 3]
-    assert len(figure["data"][-1]["customdata"]) == n
-    app.button(key="select-found").click().run()
-    assert app.query_params["select"] == "text~number 1"
-    assert f"{n} of 16 sentences" in words(app)
-
-
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
 def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
     saved_map(runs, method="tsne")
@@ -162,18 +148,6 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
     assert table["text"].tolist() == [each["text"] for each in found["neighbours"]]
     app.button(key="select-training").click().run()
     assert not app.exception and "nearest in training to 8: true positive" in words(app)
-
-
-def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(LayerFiles, "start", LayerFiles.compute)
-    shown = words(opened(app, run="finished", space="layer 1"))
-    assert "The layers of the model have not been read yet" in shown and "PCA, 2-D" not in shown
-    app.button(key="read-layers").click().run()
-    assert not app.exception
-    shown = words(app)
-    assert "layer 1, n = 16, colour: label" in shown and "Layer by layer" in shown
-    assert "Layers · CSV" in [button.label for button in app.get("download_button")]
 
 
 def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):

@@ -138,20 +138,6 @@ def test_switching_runs_keeps_the_page_whole(app, runs):
 
 
 @pytest.mark.slow
-def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
-    started = []
-    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run) or store.read(run))
-    opened(app, "train", run="finished")
-    app.text_input(key=state.NAME).set_value("mine").run()
-    app.button(key="start").click().run()
-    assert not app.exception
-    assert started == ["mine"]
-    assert "Starting" in text_of(app)
-    assert "Learning" in text_of(app)  # its axes stand before the first step
-    assert app.session_state[state.RUN] == "mine"
-
-
-@pytest.mark.slow
 def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
@@ -231,32 +217,6 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     matrix = next(chart.proto for chart in app.get("plotly_chart"))
     assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
     assert "validation sentences" in text_of(app)
-
-
-@pytest.mark.slow
-def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
-    started = []
-    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run))
-    RunStore(runs).update("finished", status="cancelled", reason="cancelled")
-    (runs / "finished" / "checkpoint").mkdir()
-    opened(app, "train", run="finished")
-    button = app.button(key="go-on")
-    assert button.label == "Resume"
-    button.click().run()
-    assert started == ["finished"]
-
-
-@pytest.mark.slow
-def test_waiting_runs_stand_in_their_order(app, runs):
-    store = RunStore(runs)
-    for name in ("one", "two"):
-        store.create(compose("vanilla"), "vanilla", name)
-        store.update(name, process=this_process())
-    shown = text_of(opened(app, "train", run="finished"))
-    assert shown.index("number 1 in the queue") < shown.index("number 2 in the queue")
-    app.button(key="cancel-two").click().run()
-    app.button(key="confirm-cancel-two").click().run()
-    assert store.cancel_requested("two") and not store.cancel_requested("one")
 
 
 @pytest.mark.slow

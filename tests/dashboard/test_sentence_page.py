@@ -88,33 +88,6 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     ]
 
 
-def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app, runs):
-    off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
-    change = Intervention(**{kind: frozenset(places) for kind, places in off.items()})
-    loaded = load_run(RunStore(runs), "finished")
-    trained, edited = (
-        {(part.kind, part.layer, part.head, part.component): part for part in found.parts}
-        for found in (loaded.parts(TEXT, "positive"), loaded.parts(TEXT, "positive", change))
-    )
-
-    def told(*place):
-        push = f"push {signed(edited[place].zero, 3)} towards positive, as trained {signed(trained[place].zero, 3)}"
-        return f"{push}, against its mean {signed(edited[place].mean, 3)}"
-
-    board = levers(opened(app, edit="h1.2,c2.1,m1.1.2"))
-    own = cells(board)
-    assert own["h1.2"]["push"] == own["m1.1.2"]["push"] == "off"
-    assert own["h1.2"]["about"] == (
-        f"silence head 2 of layer 1, off now, as trained {signed(trained['head', 0, 1, None].zero, 3)}"
-    )
-    assert own["m2.1.1"]["about"].endswith(told("map", 1, 0, 1))
-    assert own["c1.0"]["about"].endswith(told("component", 0, None, 0))
-    assert own["h2.1,h2.2"]["about"].endswith(told("layer", 1, None, None)) and board["note"] == "as edited"
-    assert {key for key, cell in own.items() if cell["off"]} == {"h1.2", "c2.1", "m1.1.2"}
-    changed = said(asked(runs, **{kind: frozenset(places) for kind, places in off.items()}))
-    assert shown(app)[0] == f"{changed}; as trained {said(asked(runs))}"
-
-
 def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     found = {
         (part.kind, part.layer, part.head): part

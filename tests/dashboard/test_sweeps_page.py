@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 
 import pages
 import pytest
@@ -36,11 +37,7 @@ def planned(store, table, runs) -> Plan:
 def page(app, monkeypatch, table):
     """page(**parameters): as a link shows it."""
     monkeypatch.setattr(access, "local", lambda: True)
-
-    def opened(**parameters):
-        return pages.opened(app, "sweeps", **parameters)
-
-    return opened
+    return partial(pages.opened, app, "sweeps")
 
 
 def test_without_a_sweep_it_offers_to_plan_one_and_shows_a_finished_example(page, runs):

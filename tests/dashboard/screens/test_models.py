@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pages
 import pytest
 from pages import words
@@ -16,11 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def opened(app, runs):
     """opened(**parameters) → the page as a link shows it."""
-
-    def open_page(**parameters: str):
-        return pages.opened(app, "models", **parameters)
-
-    return open_page
+    return partial(pages.opened, app, "models")
 
 
 def table(app, start: str):
@@ -57,14 +55,6 @@ def test_a_run_of_the_model_is_linked(opened):
     assert not app.exception
     assert app.session_state[state.RUN] == "finished"
     assert "Confusion matrix" in words(app)
-
-
-def test_train_this_opens_train_with_the_model(opened):
-    app = opened(model="inceptive-16")
-    app.button(key="train-this").click().run()
-    assert not app.exception
-    assert "Which model shall learn" in words(app)
-    assert app.selectbox(key=state.PRESET).value == "inceptive-16"
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from functools import partial
 
 import pages
 import pytest
@@ -26,11 +27,7 @@ pytestmark = pytest.mark.slow
 def opened(app, runs, table, monkeypatch):
     """opened(**parameters) → the page as a link shows it, on a small file."""
     monkeypatch.setattr(access, "local", lambda: True)
-
-    def open_page(**parameters: str):
-        return pages.opened(app, "train", **{"data": str(table), **parameters})
-
-    return open_page
+    return partial(pages.opened, app, "train", data=str(table))
 
 
 def choose(app, **choices: str):
