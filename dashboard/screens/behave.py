@@ -215,8 +215,9 @@ def failing_of(behaved: figures.Behaved, picked: str) -> dict[str, pd.DataFrame]
         return {}
     name = f"{figures.FAILING.name}-{picked}-{run}"
     key = f"fig-{name}"
-    chosen = {"on_select": lambda: take_failing(found, state.rows_of(key), key), "selection_mode": "single-row"}
-    event = place(figures.FAILING.draw(found, look()), name, f"Failing: {found.name}", **chosen)
+    taken: dict[str, Any] = {"selection_mode": "single-row"}
+    taken["on_select"] = lambda: take_failing(found, state.rows_of(key), key)
+    event = place(figures.FAILING.draw(found, look()), name, f"Failing: {found.name}", **taken)
     caption(figures.FAILING.say(figures.FAILING.reading, found))
     rows = event["selection"]["rows"]
     record = chosen_record()

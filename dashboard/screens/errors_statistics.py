@@ -144,8 +144,8 @@ def words_of_outcomes(source: Source, shown: Analysis) -> dict[str, pd.DataFrame
     with head:
         heading_of(CLOUDS, found)
     if any(found.found.values()):
-        picked = {"on_picked_change": lambda: _pick_cloud_word(shown, found)}
-        place(CLOUDS.draw(found, look()), CLOUDS.name, CLOUDS.alternative(found, note, reading), **picked)
+        alternative, take = CLOUDS.alternative(found, note, reading), lambda: _pick_cloud_word(shown, found)
+        place(CLOUDS.draw(found, look()), CLOUDS.name, alternative, on_picked_change=take)
     caption(reading)
     return CLOUDS.numbers(found)
 

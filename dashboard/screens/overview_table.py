@@ -69,13 +69,9 @@ def _rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str
     """Show the table; return the ticked rows, which outlast a visit to another page, and the picked one."""
     name = f"{state.current(state.ROWS)}-{board.name}"
     begun = state.begun(state.figure_key(name), state.TICKED + board.name, ())
-    found = place(
-        data.models_table(board, groups, begun, look()),
-        name,
-        f"Models on {board.name}",
-        default={"ticked": list(begun)},
-        **dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None),  # to be told
-    )
+    told: dict[str, Any] = dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None)
+    table = data.models_table(board, groups, begun, look())
+    found = place(table, name, f"Models on {board.name}", default={"ticked": list(begun)}, **told)
     ticked = [entry.id for entry in board.measured if entry.id in (found.get("ticked") or ())]
     state.put(state.TICKED + board.name, ticked)
     return ticked, found.get("picked") or ""

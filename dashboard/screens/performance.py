@@ -121,7 +121,7 @@ def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
     with left:
         asked(CELLS, source)
         take = partial(parts.take_cell, source, decision, state.CELL)
-        taken = {"on_select": take, "selection_mode": "points"}
+        taken: dict[str, Any] = {"on_select": take, "selection_mode": "points"}
         tables = show_tables(source, CONFUSION, more="Click a cell to read its sentences.", **taken)
         mark_cell(state.CELL, parts.marked_cell(decision, now), len(decision.classes))
         choose(CELLS, source)

@@ -131,8 +131,8 @@ def _match(record: RunRecord, chosen: OtherData) -> None:
         against = st.selectbox("Against", [NONE, *others], key="elsewhere-against", width=220)
         limit = st.number_input("Rows at most", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
         by, against = ("" if each in (None, NONE) else each for each in (by, against))
-        told = {"rename": rename, "by": by, "against": against, "limit_test": int(limit or 0)}
-        wanted = replace(chosen, run=record.run, **told)
+        told: dict[str, Any] = {"by": by, "against": against, "limit_test": int(limit or 0)}
+        wanted = replace(chosen, run=record.run, rename=rename, **told)
         lacking = [label for label, name in meant.items() if name is None]
         start = st.button("Evaluate", type="primary", key="elsewhere-start", disabled=bool(lacking))
     if lacking:
