@@ -32,74 +32,66 @@ if TYPE_CHECKING:
 
 KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio", "gz", "zip"]
 """Endings of files that can be uploaded."""
-NAMING_FILES = ("data.name",)
-"""Settings that name a file or folder of the machine that trains."""
 
 
 def library_folder() -> Path:
-    """Where uploaded files, their settings and the cards of data sets are kept: beside the runs."""
+    """Return where uploaded files, their settings and the cards of data sets are kept: beside the runs."""
     return RunStore().folder / ".data"
 
 
 def options() -> list[Option]:
-    """Every data set that can be chosen; those that can be opened here first."""
-    return datasets.options(library_folder(), importlib.util.find_spec("huggingface_hub") is not None)
+    """Return every data set that can be chosen; those that can be opened here first."""
+    return datasets.options(library_folder(), _has_hub())
 
 
 def named_table() -> pd.DataFrame:
-    """Every named data set with its state on this machine."""
-    return datasets.named_table(importlib.util.find_spec("huggingface_hub") is not None)
+    """Return every named data set with its state on this machine."""
+    return datasets.named_table(_has_hub())
+
+
+def _has_hub() -> bool:
+    return importlib.util.find_spec("huggingface_hub") is not None
 
 
 def local() -> bool:
-    """Whether only the person who sits at this machine can see the pages: on loopback, and under no further name.
+    """Return whether only the person at this machine can see the pages.
 
-    A further name is what others reach a loopback server by, through a proxy (`sentiscope dashboard --host`).
+    They are on loopback then, and under no further name, by which others would reach it through a proxy.
     """
     names = st.get_option("server.allowedHosts") or []
     return st.get_option("server.address") in OWN and set(names) <= set(OWN)
 
 
 def allowed() -> Allowed:
-    """Which paths the visitor of a page may name: any from this machine, else what the folder of data sets holds."""
+    """Return which paths the visitor may name: any from this machine, else what the folder of data sets holds."""
     base = os.environ.get(held.DATA_FOLDER, "")
     return Allowed(anywhere=local(), roots=(Path(base).expanduser(),) if base else ())
 
 
 def names(*, here: bool = False) -> list[str]:
-    """What a list of data sets offers, `here` only those that can be opened here; and a path that was typed."""
+    """Return the data sets of a list, `here` only those that can be opened here, and a path that was typed."""
     known = [option.id for option in options() if not (here and option.lacking)]
     asked = state.asked(state.DATA)
     return known if not asked or asked in known else [*known, asked]
 
 
 def option(name: str) -> Option:
-    """The data set of a name, or of the path of a file or folder.
-
-    Raises:
-        DataError: there is none, or its path may not be opened from another machine.
-    """
+    """Return the data set of a name or path; DataError: none, or one that may not be opened from another machine."""
     try:
         return option_of(name, options(), allowed())
     except InputError as error:
         why = str(error).removeprefix(f"{name}: ")
-        raise DataError(
-            f"no data set, file or folder here is called '{name}' ({why}); choose one from the list"
-        ) from None
+        missing = f"no data set, file or folder here is called '{name}' ({why}); choose one from the list"
+        raise DataError(missing) from None
 
 
 def refuse_foreign(typed: Mapping[str, str]) -> None:
-    """Hold settings that were typed on a page to the files that its visitor may open.
-
-    Raises:
-        DataError: one names a file or folder that may not be opened from another machine.
-    """
-    for setting in NAMING_FILES:
-        if name := typed.get(setting):
-            try:
-                option(name)
-            except DataError as error:
-                raise DataError(f"{setting}: {error}") from None
+    """Raise DataError where typed settings name a file or folder that this visitor may not open."""
+    if name := typed.get("data.name"):
+        try:
+            option(name)
+        except DataError as error:
+            raise DataError(f"data.name: {error}") from None
     examples = typed.get("data.examples", "")
     if examples not in ("", NAME):
         try:
@@ -118,14 +110,10 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
 
 
 def written(name: str) -> str:
-    """`data.name` for a command line on a page: of an uploaded file its name, not where this server keeps it."""
+    """Return `data.name` for a command line: of an uploaded file its name, not where this server keeps it."""
     return without_store(name, library_folder())
 
 
 def settings_of(chosen: Option) -> RunConfig:
-    """How this data set is read and cut into tokens, before any model's own settings.
-
-    Raises:
-        InputError: its file is gone.
-    """
+    """Return how this data set is read and cut into tokens; InputError: its file is gone."""
     return configure(chosen.settings["data.name"], "vanilla", chosen.settings)

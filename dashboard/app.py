@@ -19,8 +19,7 @@ from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import adopt_once, freeze_once
 from dashboard.widgets.messages import stopped
-from dashboard.widgets.of_texts import refused
-from dashboard.widgets.runs import chosen_record, run_picker
+from dashboard.widgets.runs import chosen_record, refused, run_picker
 from dashboard.widgets.selected import selection_bar
 from dashboard.widgets.style import follow_theme, one_step_back, style
 

@@ -14,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from core import runs as run_files
 from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
@@ -101,7 +102,6 @@ def figures(
 
 
 def _all(source: Source, look: Look, only: Sequence[str]) -> tuple[list[Drawn], dict[str, str]]:
-    """What can be drawn, and why the rest cannot."""
     drawn: list[Drawn] = []
     left_out: dict[str, str] = {}
     for name in dict.fromkeys(only or FIGURES):
@@ -115,7 +115,6 @@ def _all(source: Source, look: Look, only: Sequence[str]) -> tuple[list[Drawn], 
 
 
 def _write(drawn: Sequence[Drawn], folder: Path, run: str, look: Look, *, csv: bool) -> list[dict[str, str]]:
-    """Every figure into files of its name: `name`, `title` and `file` of each."""
     folder.mkdir(parents=True, exist_ok=True)
     alone = len(drawn) == 1
     if not alone and any(isinstance(each.drawing, go.Figure) for each in drawn):
@@ -140,7 +139,7 @@ def figure(
     options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
 ) -> Drawing:
-    """One figure of a run, with its title above it; arguments and errors as `figures`.
+    """Return one figure of a run, with its title above it; arguments and errors as of `figures`.
 
     Returns:
         A chart as a Plotly object; a table, whose `rows` are a pandas frame; a component, whose `data` it draws. A
@@ -165,7 +164,6 @@ def _source(
     text: str,
     options: Mapping[str, str | float],
 ) -> Source:
-    """What figures of these names are drawn from; see `figures` for what is refused."""
     if strange := [name for name in names if name not in FIGURES]:
         raise InputError(f"no figure is called '{strange[0]}'; there are {', '.join(FIGURES)}")
     known = dict.fromkeys(option.name for each in ALL for option in each.options)
@@ -178,23 +176,17 @@ def _source(
 
 
 def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
-    """Read what is changed inside the model, as a link has it.
-
-    Raises:
-        InputError: there is no text, or this run has no such part.
-    """
+    """Read what is changed inside the model, as a link has it; InputError: no text, or no such part."""
     if not edit:
         return UNCHANGED
     if not text.strip():
         raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
-    from core.runs.load import load_run  # imports torch, which figures without a sentence do not need
-
-    return load_run(store, run).edits(text, edit)
+    return run_files.load.load_run(store, run).edits(text, edit)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure of a run with the words that stand around it."""
+    """A figure of a run with the words around it."""
 
     name: str
     figure: Figure[Any]
@@ -204,21 +196,11 @@ class Drawn:
 
     @property
     def title(self) -> str:
-        """Its heading."""
+        """Return its heading."""
         return self.figure.say(self.figure.title, self.shape)
 
-    @property
-    def reading(self) -> str:
-        """How to read it."""
-        return self.figure.say(self.figure.reading, self.shape)
-
-    @property
-    def how(self) -> str:
-        """How it is computed."""
-        return self.figure.say(self.figure.how, self.shape)
-
     def csv(self) -> dict[str, str]:
-        """Its numbers, by the name of their file."""
+        """Return its numbers, by the name of their file."""
         tables = self.figure.numbers(self.shape)
         ends = {name: f"-{name.lower().replace(' ', '-')}" if len(tables) > 1 else "" for name in tables}
         return {f"{self.name}{ends[name]}.csv": csv_text(table) for name, table in tables.items()}
@@ -236,16 +218,13 @@ def _drawn(name: str, source: Source, look: Look) -> Drawn:
 
 
 def page(figure: Drawn, run: str, look: Look, *, alone: bool) -> str:
-    """One figure as a document; with `alone`, plotly.js is inside, else beside it. No other file is asked for."""
-    chart = isinstance(figure.drawing, go.Figure)
+    """Return one figure as a document; with `alone`, plotly.js is inside, else beside it. It needs no other file."""
+    own, shape = figure.figure, figure.shape
     drawn = fragment(figure.drawing, figure.name, plotly=alone)
-    words = {"title": figure.title, "note": figure.note, "reading": figure.reading, "how": figure.how, "run": run}
-    alt = figure.figure.alternative(figure.shape, figure.note, figure.reading)
-    t = look.tokens
-    colours = {"paper": t.paper, "ink": t.ink, "muted": t.muted, "grid": t.grid}
-    return _PAGE.format(
-        **{key: escape(value) for key, value in words.items()},
-        **colours,
-        alt=escape(alt),
-        drawing=_SHARED + drawn if chart and not alone else drawn,
-    )
+    if isinstance(figure.drawing, go.Figure) and not alone:
+        drawn = _SHARED + drawn
+    title, reading, how = (own.say(words, shape) for words in (own.title, own.reading, own.how))
+    words = {"title": title, "note": figure.note, "reading": reading, "how": how, "run": run}
+    words["alt"] = own.alternative(shape, figure.note, reading)
+    colours = {name: getattr(look.tokens, name) for name in ("paper", "ink", "muted", "grid")}
+    return _PAGE.format(**{key: escape(value) for key, value in words.items()}, **colours, drawing=drawn)

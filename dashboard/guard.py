@@ -56,7 +56,7 @@ class Guard:
             self.coming += Counter()  # sessions that send nothing are forgotten
 
     def _has_room(self, session: str) -> bool:
-        """Whether one more file of the largest size fits; how large it will be cannot be believed before it is here."""
+        """Return whether one more file of the largest size fits: its true size is not known before it is here."""
         largest = int(st.get_option("server.maxUploadSize") or 0) * 1024**2
         manager = get_instance().uploaded_file_mgr
         files = manager.file_storage.get(session, {}) if isinstance(manager, MemoryUploadedFileManager) else {}

@@ -31,11 +31,7 @@ LOOK = Look()
 
 
 def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -> None:
-    """Write the page of a text that a run has read; `answer` as that of `page`.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write the page of a text that a run has read; `answer` as of `page`. InputError: the file cannot be written."""
     try:
         whole = page(view, run=record.run, model=record.described, minus=subtracts(record), answer=answer)
         file.write_text(whole, encoding="utf-8", errors="replace")
@@ -44,23 +40,17 @@ def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -
 
 
 def page(view: SentenceView, *, run: str, model: str, minus: bool = False, answer: str = "") -> str:
-    """The HTML of a text: prediction, tokens, and for each layer the maps of every component and head.
+    """Return the HTML of a text: prediction, tokens, and for each layer the maps of every component and head.
 
-    Args:
-        view: The text.
-        run: Name of the run.
-        model: Name of its preset.
-        minus: The model takes its second map away.
-        answer: What is said, where it is not the most probable class: all labels of a multi-label run.
+    `minus` says that the model takes its second map away; `answer` is all labels of a multi-label run.
     """
     said = answer or view.label
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
-    why, note = without_maps(view), unknown_note(view.unknown_words)
-    doubt = f'<p class="note">{note}</p>' if note else ""
+    why = without_maps(view)
+    doubt, padding = _note(unknown_note(view.unknown_words)), _note(_padding(view) if view.filled else "")
     inside = f'<p class="note">{why}</p>' if why or not view.tokens else _figures(view, minus)
-    padding = f'<p class="note">{_padding(view)}</p>' if view.filled else ""
-    cut = f'<p class="note">{view.truncated} tokens were cut off at the end.</p>' if view.truncated else ""
+    cut = _note(f"{view.truncated} tokens were cut off at the end." if view.truncated else "")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -73,8 +63,11 @@ def page(view: SentenceView, *, run: str, model: str, minus: bool = False, answe
     )
 
 
+def _note(text: str) -> str:
+    return f'<p class="note">{text}</p>' if text else ""
+
+
 def _mixture(view: SentenceView) -> str:
-    """What the answer is made of, where TF-IDF is mixed in."""
     parts = view.mix.parts if view.mix else {}
     rows = (
         f"<li>{escape(part)}: {', '.join(f'P({escape(name)}) = {value:.3f}' for name, value in said.items())}</li>"
@@ -84,7 +77,6 @@ def _mixture(view: SentenceView) -> str:
 
 
 def _figures(view: SentenceView, minus: bool) -> str:
-    """The figures of the page Sentence: every layer's maps, then with which weights the components enter the sum."""
     shown = [_figure(HEADS, of_layer(view, layer, minus), f"layer-{layer}") for layer in range(len(view.layers))]
     layers = [layer.coefficients for layer in view.layers]
     if len(layers[0]) > 1:
@@ -93,7 +85,7 @@ def _figures(view: SentenceView, minus: bool) -> str:
 
 
 def _figure(figure: Figure[Any], shape: Any, name: str) -> str:
-    """One of them; the first has plotly.js inside, so that nothing else is asked for."""
+    """Draw one figure; the first has plotly.js inside, so that no other file is asked for."""
     title, note, reading = (figure.say(words, shape) for words in (figure.title, figure.note, figure.reading))
     drawn = fragment(figure.draw(shape, LOOK), name, plotly=name == "layer-0")
     return (
@@ -104,7 +96,6 @@ def _figure(figure: Figure[Any], shape: Any, name: str) -> str:
 
 
 def _padding(view: SentenceView) -> str:
-    """How much of the attention lies on filled places, which the last row and column of each map stand for."""
     places = view.filled or 0
     said = f"{padding_name(places)} stands for {places} places of padding, which this model reads as text"
     if view.too_long:

@@ -6,8 +6,7 @@ page is drawn, so that bar and page show it at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,37 +30,36 @@ SENTENCE = "sentence"
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Some sentences, in the order in which they are to be read."""
+    """Selected sentences, in the order in which they are to be read."""
 
     selection: Selection
     split: str = ""
     """Whose rows they are; empty where they are of no split that the run was evaluated on."""
     table: Table | None = None
-    """Of that split."""
     selected: Selected | None = None
     at: int | None = None
-    """Place among them of the one that is looked at; None: none is."""
+    """Place of the sentence that is looked at."""
     problem: str = ""
-    """Why there is none of them, for people; empty otherwise."""
+    """Why nothing is selected; empty otherwise."""
 
     def __len__(self) -> int:
         return len(self.places) if self.table is not None else len(self.keys)
 
     @property
     def places(self) -> np.ndarray:
-        """(k,) rows of the table, in their order; empty where they are of no split."""
+        """Return (k,) rows of the table, in their order; empty where they are of no split."""
         return np.empty(0, np.int64) if self.table is None or self.selected is None else self.selected.places
 
     @property
     def rows(self) -> np.ndarray:
-        """(n,) bool: the same."""
+        """Return the same as (n,) bool."""
         found = np.zeros(0 if self.table is None else len(self.table), bool)
         found[self.places] = True
         return found
 
     @property
     def keys(self) -> Sequence[str]:
-        """Their names, in their order."""
+        """Return their names, in their order."""
         if self.selected is None:
             return ()
         if self.table is None:
@@ -70,26 +68,26 @@ class Chosen:
         return found[self.places].tolist() if len(found) else ()
 
     def key(self, place: int) -> str:
-        """The name of one of them."""
+        """Return the name of one of them."""
         return self.keys[place] if self.table is None else str(self.table.frame["key"].iloc[self.places[place]])
 
     def text(self, place: int) -> str:
-        """What one of them says."""
+        """Return the text of one of them."""
         return self._of(place, "text")
 
     def label(self, place: int) -> str:
-        """What one of them is; empty where nothing says so."""
+        """Return the true label of one of them; empty where it is not known."""
         return self._of(place, "truth")
 
     @property
     def words(self) -> str:
-        """What is selected, for people."""
+        """Return what is selected, in words."""
         if self.selected is None:
             return ", ".join(self.selection.rules)
         return in_words(self.selected.clauses, self.selected.group)
 
     def found(self, key: str) -> int | None:
-        """The place of the sentence of a name."""
+        """Return the place of the sentence of a name."""
         if not key:
             return None
         at = np.flatnonzero(np.asarray(self.keys, object) == key)
@@ -104,7 +102,7 @@ class Chosen:
 
 
 def chosen(record: RunRecord) -> Chosen | None:
-    """What is selected, as a run has it; None where nothing is."""
+    """Return what is selected, as a run has it; None where nothing is."""
     text = state.carried(state.SELECT)
     at = state.carried(state.AT)
     if not text:
@@ -115,7 +113,7 @@ def chosen(record: RunRecord) -> Chosen | None:
 
 
 def chosen_of(record: RunRecord, split: str) -> Chosen | None:
-    """The same for a page that shows one split: None where nothing of it is selected."""
+    """Return the same for a page that shows one split: None where nothing of it is selected."""
     found = chosen(record)
     return found if found is not None and found.split == split and len(found) else None
 
@@ -124,16 +122,15 @@ def choose(record: RunRecord, selection: Selection, *, key: str = "", by: str = 
     """Select by rules on all pages; in a callback, or before a rerun.
 
     Args:
-        record: the run whose rows they are.
-        selection: what; of no rule: nothing any more.
-        key: of the sentence that is looked at.
-        by: the key of the figure or table that was clicked; what another one has selected is undone there.
+        record: The run whose rows they are.
+        selection: Without a rule nothing is selected any more.
+        key: Of the sentence that is looked at.
+        by: The key of the figure or table that was clicked; what another one has selected is undone there.
     """
-    if before := state.draft(state.SELECTOR, ""):
-        if before != by:
-            state.clear(before)
+    if (before := state.draft(state.SELECTOR, "")) not in ("", by):
+        state.clear(before)
     state.put(state.SELECTOR, by)
-    if selection.split == _usual(data.evaluated_splits(record.run)):
+    if selection.split == usual_split(data.evaluated_splits(record.run)):
         selection = Selection(selection.rules)
     state.carry(state.SELECT, str(selection) if selection.rules else "")
     state.carry(state.AT, key)
@@ -155,17 +152,17 @@ def choose_rows(
     """Select rows of a split: by rules where those come to exactly these rows, else one by one.
 
     Args:
-        record: the run.
-        split: whose rows.
-        rows: their places in it.
-        about: what they were chosen by, in words.
-        rules: that may come to the same.
-        at: place among `rows` of the one that is looked at.
-        by: as of `choose`.
-        by_outcome: whether right or wrong predictions decided which rows they are.
+        record: The run.
+        split: Whose rows.
+        rows: Their places in it.
+        about: What they were chosen by, in words.
+        rules: May come to the same.
+        at: Place among `rows` of the one that is looked at.
+        by: As of `choose`.
+        by_outcome: Whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
-    with _told():
+    with state.refusals(state.SELECTION_PROBLEM):
         keys = data.known(record, split).table.frame["key"].to_numpy()[places].tolist()
         if rules and len(keys) and _comes_to(record, selection, places):
             choose(record, selection, key="" if at is None else keys[at], by=by)
@@ -187,7 +184,7 @@ def choose_keys(
     if not len(keys):
         choose(record, Selection(()), by=by)
         return
-    with _told():
+    with state.refusals(state.SELECTION_PROBLEM):
         selection = Selection((keep(data.store(), Group(tuple(keys), about, by_outcome=by_outcome)),), split)
         choose(record, selection, key="" if at is None else keys[at], by=by)
 
@@ -205,16 +202,16 @@ def choose_sentences(
     """Select sentences that need not be rows of a split, such as the cases of a test, or training texts.
 
     Args:
-        record: the run.
-        texts: what they say,
-        labels: and what they are; empty where nothing says so.
-        about: what they were chosen by, in words.
-        split: of which they are rows, if they are, and if the run was evaluated on it.
-        at: place of the one that is looked at.
-        by: as of `choose`.
+        record: The run.
+        texts: All of them.
+        labels: True labels; empty where they are not known.
+        about: What they were chosen by, in words.
+        split: Of which they are rows, if they are, and if the run was evaluated on it.
+        at: Place of the one that is looked at.
+        by: As of `choose`.
     """
-    with _told():
-        keys = tuple(failures.table.keys(texts))
+    with state.refusals(state.SELECTION_PROBLEM):
+        keys = failures.table.keys(texts)
         known: set[str] = set()
         if split in data.evaluated_splits(record.run):
             known = set(data.known(record, split).table.frame["key"])
@@ -226,7 +223,7 @@ def choose_sentences(
 
 def choose_slice(record: RunRecord, split: str, name: str, *, more: Sequence[str] = (), by: str = "") -> None:
     """Select what a saved slice has of a split, of the rows for which `more` rules hold too; a callback."""
-    with _told():
+    with state.refusals(state.SELECTION_PROBLEM):
         found = find_slice(data.store(), record, name)
         choose(record, Selection((*found.rules, *more), found.split or split), by=by)
 
@@ -243,8 +240,7 @@ def look_at(record: RunRecord, place: int) -> None:
 
 def step(record: RunRecord, by: int) -> None:
     """Go on to the next of them, or back; a callback."""
-    now = chosen(record)
-    if now is not None:
+    if (now := chosen(record)) is not None:
         look_at(record, 0 if now.at is None else now.at + by)
         state.clear(state.EXAMPLES)  # its table marks another row
 
@@ -272,21 +268,12 @@ def look_inside(**values: str) -> None:
     state.go(SENTENCE, **values)
 
 
-def _usual(splits: Sequence[str]) -> str:
+def usual_split(splits: Sequence[str]) -> str:
+    """Return the split that is shown where nobody chose one; empty: there is none."""
     return TEST if TEST in splits else next(reversed(splits), "")
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """What goes wrong in a callback is said in the bar."""
-    try:
-        yield
-    except SentiscopeError as error:
-        state.put(state.SELECTION_PROBLEM, str(error))
-
-
 def _comes_to(record: RunRecord, selection: Selection, places: np.ndarray) -> bool:
-    """Whether rules select exactly these rows."""
     try:
         found = data.selected(record, selection, selection.split, state.author()).places
     except InputError:
@@ -299,7 +286,7 @@ def _read(record: RunRecord, selection: Selection) -> Chosen:
         group = data.chosen_group(selection.digest) if selection.digest else None
         if group is not None and group.texts:
             return Chosen(selection, selected=Selected((), np.empty(0, np.int64), group))
-        split = selection.split or _usual(data.evaluated_splits(record.run))
+        split = selection.split or usual_split(data.evaluated_splits(record.run))
         table, found = data.known(record, split).table, data.selected(record, selection, split, state.author())
         places = ordered(table, found.places, state.carried(state.ORDER))
         return Chosen(selection, split, table, replace(found, places=places))

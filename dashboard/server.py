@@ -59,9 +59,11 @@ class OneStepBack:
         body = bytearray()
 
         async def with_script(message: Message) -> None:
-            if message["type"] == "http.response.start" and _is_html(message):
-                begun.update(message)
-                return
+            if message["type"] == "http.response.start":
+                kind = MutableHeaders(scope=message).get("content-type", "")
+                if kind.startswith("text/html"):
+                    begun.update(message)
+                    return
             if not begun:  # anything else goes out as it comes
                 await send(message)
                 return
@@ -79,18 +81,13 @@ class OneStepBack:
 
     @staticmethod
     def _may_be_page(scope: Scope) -> bool:
-        """Is a browser opening something that has no file's name? A download may be large and may be resumed."""
+        """Return whether a browser opens something without a file's name: a download may be large and resumed."""
         file = "." in str(scope.get("path", "")).rpartition("/")[2]
         return scope.get("method") == "GET" and not file and "text/html" in Headers(scope=scope).get("accept", "")
 
 
-def _is_html(begun: Message) -> bool:
-    return MutableHeaders(scope=begun).get("content-type", "").startswith("text/html")
-
-
 @contextlib.asynccontextmanager
 async def _served(app: st.App) -> AsyncIterator[None]:
-    """Say where, as soon as the port is ours."""
     address, port, hosts = (st.get_option(f"server.{name}") for name in ("address", "port", "allowedHosts"))
     found = links(address, port, hosts)
     sys.stdout.write(f"Sentiscope is at {' and '.join(found)} (Ctrl-C ends it)\n")

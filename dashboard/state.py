@@ -6,12 +6,14 @@ import hashlib
 import re
 import secrets
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.exceptions import SentiscopeError
 from core.failures.names import has_name, nameless
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
@@ -31,10 +33,9 @@ RULE = "rule"
 LIMITS = "thresholds"
 LIMIT = "limit"
 DISAGREE = "disagree"
-"""The run beside which Errors tags what is said otherwise."""
 COMPARED = "runs"
 COMPARE = "compare"
-"""The runs that stand side by side on the page of that name, a list; whoever leads there gives it to `go`."""
+"""The runs on the page of that name, a list; whoever leads there gives it to `go`."""
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -46,7 +47,6 @@ PLACED = "place"
 FROM = "from"
 BESIDE = "beside"
 SWEEP = "sweep"
-SUITE = "suite"
 CAPABILITY = "capability"
 FAILS = "fails"
 SIDE = "side-"
@@ -56,31 +56,29 @@ BASELINE = "baseline"
 TEMPLATE = "template"
 INSERT = "insert"
 CURVES = "curves"
-"""The other runs whose answers to a template are drawn."""
+DONOR = "donor"
+
+# URL parameters that no widget is bound to.
+SUITE = "suite"
 STAGE = "stage"
-"""The stage that is open on Steps; its component chooses it, no widget."""
 PINNED = "pinned"
 PINNED_RUN = "pinned-run"
 PINNED_EDIT = "pinned-edit"
-"""A reading that stays beside the next ones; no widget is bound to these."""
 SELECT = "select"
-"""What is selected (`core.failures.selection`), on every page; no widget is bound to it,"""
-LAG = 100
-"""Rows that were read before this one."""
+"""What is selected on every page (`core.failures.selection`)."""
 AT = "at"
-"""nor to the key of the one sentence among them that is looked at,"""
+"""The key of the one sentence of these that is looked at."""
+LAG = 100
+"""Values of `AT` that are remembered."""
 ORDER = "order"
-"""nor to the order in which they are read,"""
 BACK = "back"
-"""nor to the page where it was selected."""
-FOLLOWS = "selection-follows"
-"""Whether the bar has a part that says which sentence is looked at."""
+"""The page where it was selected."""
 SILENT = "silent"
-"""How a part falls silent (`dashboard.figures.ablation`); the switch beside the levers writes it."""
-CONFIRMED = "confirmed-"
-"""Before the key of a component: the number of its last change that was received."""
-TURN = "turn-"
-"""Before the key of a component: what it was given last, and when."""
+"""How a part falls silent (`dashboard.figures.ablation`)."""
+EDIT = "edit"
+"""What is changed inside the model (`core.interpret.edits`)."""
+
+# Session keys of codes.
 AUTHOR = "author"
 """Who codes; not in the link, which others open too."""
 VISITOR = "visitor"
@@ -91,7 +89,7 @@ VISITOR_COOKIE = "sentiscope-visitor"
 SESSION = "reader-session"
 """Which session of a page the reader reports to: another one knows nothing of what was told to the one before."""
 AUTHOR_FIELD = "author-field"
-"""Its field beside the codes: one of its own, since a browser that knows a name tells it before the field is drawn."""
+"""A field of its own, since a browser that knows a name tells it before the field is drawn."""
 HANDLED = "codes-handled"
 """The last report of the reader that was written down."""
 UNDONE = "codes-undone"
@@ -99,19 +97,19 @@ UNDONE = "codes-undone"
 AGAIN = "codes-again"
 """How often in a row a report could not be written down, so that it comes again."""
 SAID_OF_CODES = "codes-said"
-"""What became of the last change."""
 NOT_WRITTEN = "codes-problem"
 CODES_REFUSED = "codes-refused"
 REDRAW = "codes-redraw"
-"""What was changed below the reader changes the page above it too,"""
+"""Whether a change below the reader changes the page above it too, which `CHANGED` counts."""
 CHANGED = "codes-changed"
-"""and this is how often that was."""
-SILENT = "silent"
-"""How a part falls silent (`dashboard.figures.ablation`); the switch beside the levers writes it."""
-EDIT = "edit"
-"""What is changed inside the model (`core.interpret.edits`); many widgets write it, none is bound to it."""
 
 # Session keys: drafts and things to say once.
+FOLLOWS = "selection-follows"
+"""Whether the bar has a part that says which sentence is looked at."""
+CONFIRMED = "confirmed-"
+"""Before the key of a component: the number of its last change that was received."""
+TURN = "turn-"
+"""Before the key of a component: what it was given last, and when."""
 MISSING = "missing-run"
 REQUESTED = "requested-run"
 NAME = "train-name"
@@ -138,15 +136,11 @@ MARKED = "map-marked"
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"
 ALONG = "train-along"
-"""Whether a training takes the counter-examples along."""
 KEEP_NOTE = "keep-note"
 KEPT = "kept"
-"""What became of keeping a counter-example."""
 SLICE_NAME = "slice-name"
 SLICE_CHANGED = "slice-changed"
-"""What became of renaming or removing one."""
 SLICE_SAID = "slice-said"
-"""What became of saving one."""
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"
@@ -167,9 +161,7 @@ BEGUN_AT = "steps-begun-at"
 SUITE_FILE = "suite-file"
 SUITE_PROBLEM = "suite-problem"
 PAST = "sentence-past"
-"""What was tried (`dashboard.past`)."""
 FLIP = "sentence-flip"
-"""The search for the smallest change, as far as it is."""
 FLIP_PROBLEM = "flip-problem"
 NOT_BEGUN = "not-begun"
 REPORT_ASKED = "report-asked"
@@ -178,21 +170,18 @@ REPORT = "report-made"
 """The last report that was put together, with what it is of."""
 ENOUGH = "enough-"
 """Before the place of methods: what was asked there and stopped."""
-DONOR = "donor"
-"""The sentence whose inside is put into the first."""
-
 
 _SECRET = re.compile("[0-9a-f]{32}")
 
 
 def author() -> str:
-    """Who codes, and so may see some of the codes: whose name was given, else the visitor of this browser."""
+    """Return who codes, and so may see some of the codes: the name that was given, else the visitor."""
     name = unicodedata.normalize("NFC", " ".join(str(draft(AUTHOR, "")).split()))  # as it is written down
     return name if has_name(name) else visitor()
 
 
 def visitor() -> str:
-    """Whoever uses this browser without giving a name, the same one after a reload (`reader.js` keeps the cookie)."""
+    """Return who uses this browser without a name, the same after a reload (`reader.js` keeps the cookie)."""
     if not draft(VISITOR, ""):
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
@@ -202,20 +191,20 @@ def visitor() -> str:
 
 
 def secret() -> str:
-    """What this visitor's browser is to keep."""
+    """Return what this visitor's browser is to keep."""
     visitor()
     return str(draft(SECRET, ""))
 
 
 def session() -> str:
-    """This session of the pages, by a token of its own."""
+    """Return a token of this session of the pages."""
     if not draft(SESSION, ""):
         put(SESSION, secrets.token_hex(6))
     return str(draft(SESSION, ""))
 
 
 def run() -> str:
-    """The chosen run; empty when there is none."""
+    """Return the chosen run; empty when there is none."""
     return str(st.session_state.get(RUN) or "")
 
 
@@ -228,23 +217,13 @@ def choose_run(name: str) -> None:
     st.session_state[REQUESTED] = name
 
 
-def requested_run() -> str:
-    """The run that has been asked for and is not chosen yet; empty when there is none."""
-    return str(st.session_state.get(REQUESTED, ""))
-
-
-def asked_run() -> str:
-    """The run named in the link, whether it exists or not."""
-    return str(st.query_params.get(RUN, ""))
-
-
 def asked(key: str) -> str:
-    """What a bound widget that is drawn further down holds, or the link says it will."""
+    """Return what a bound widget that is drawn further down holds, or the link says it will."""
     return str(st.session_state.get(key) or st.query_params.get(key, ""))
 
 
 def projector() -> bool:
-    """Is the page meant for a projector?"""
+    """Return whether the page is meant for a projector."""
     return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
 
 
@@ -271,10 +250,7 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
 
 
 def offer(key: str, options: Sequence[str]) -> str:
-    """What a bound widget that is drawn further down, and that need not hold anything, will hold of some options.
-
-    Coming from another page, the session still has its value and the link has lost it: it is said anew.
-    """
+    """Return what a bound widget drawn further down, which may be empty, will hold; restate it as `settle` does."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
@@ -283,10 +259,7 @@ def offer(key: str, options: Sequence[str]) -> str:
 
 
 def restate(key: str, first: str) -> None:
-    """Give a bound text field that several pages have what the page before had in it; before the widget is drawn.
-
-    As with `settle`, this page's field does not take the value that the session still has: it must be said anew.
-    """
+    """Give a bound text field that several pages have what it held on the page before, as `settle` does."""
     if key in st.query_params:
         return
     held = st.session_state.get(key)
@@ -296,13 +269,13 @@ def restate(key: str, first: str) -> None:
         st.query_params[key] = value
 
 
-def asked_beside() -> str:
-    """The second run named in the link, whether it exists or not."""
-    return str(st.query_params.get(BESIDE, ""))
+def in_link(key: str) -> str:
+    """Return what the link says, whether there is such a thing or not."""
+    return str(st.query_params.get(key, ""))
 
 
 def carried(key: str) -> str:
-    """What no widget is bound to: the link decides, and after a visit to another page what it said before."""
+    """Return what no widget is bound to: as the link says, after a visit to another page as it said before."""
     if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
         st.session_state[key] = st.query_params[key]
     elif st.session_state.get(key):
@@ -311,7 +284,7 @@ def carried(key: str) -> str:
 
 
 def latest(key: str) -> str:
-    """What no widget is bound to: what a button has put there since, else what the link says, for the link too."""
+    """Return what no widget is bound to: what a button has put there since, else what the link says."""
     before, held, link = st.session_state.get(f"{key}-latest"), st.session_state.get(key), st.query_params.get(key)
     moved = next((each for each in (held, link) if each is not None and each != before), None)
     value = str(next(each for each in (moved, before, held, link, "") if each is not None))
@@ -337,7 +310,7 @@ def carry(key: str, value: str) -> None:
 
 
 def link_to(page: str, **values: str) -> str:
-    """The link that restores a page as it stands, with these values, and nothing selected."""
+    """Return the link that restores a page as it is, with these values, and nothing selected."""
     left_out = (SELECT, AT, ORDER, BACK, PROJECTOR)
     return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
@@ -349,7 +322,7 @@ def keep_to(key: str, options: Sequence[str]) -> None:
 
 
 def keep_some(key: str, options: Sequence[str]) -> None:
-    """Of a bound widget with several values leave those that there are; before the widget is drawn."""
+    """Keep the values of a bound widget that still exist; before the widget is drawn."""
     value = st.session_state.get(key)
     if value is None:
         return
@@ -367,17 +340,17 @@ def follow(key: str, of: str, value: Any) -> None:
 
 
 def follows(key: str) -> bool:
-    """Whether its value once followed something."""
+    """Return whether its value once followed something."""
     return bool(st.session_state.get(f"{key}-of"))
 
 
 def draft(key: str, default: Any) -> Any:
-    """The value of a session key, `default` before the person touched it."""
+    """Return the value of a session key, `default` before the person touched it."""
     return st.session_state.get(key, default)
 
 
 def typed(prefix: str) -> dict[str, str]:
-    """The fields with this prefix that a person has filled, by the rest of their key."""
+    """Return the fields with this prefix that a person has filled, by the rest of their key."""
     return {
         str(key).removeprefix(prefix): str(value).strip()
         for key, value in st.session_state.items()
@@ -386,7 +359,7 @@ def typed(prefix: str) -> dict[str, str]:
 
 
 def begun(widget: str, key: str, default: Any) -> Any:
-    """What a session key held when the widget was drawn first; until it is gone, it knows better itself."""
+    """Return what a session key held when the widget was drawn first."""
     if widget not in st.session_state:
         st.session_state[f"{key}-begun"] = st.session_state.get(key, default)
     return st.session_state.get(f"{key}-begun", default)
@@ -406,7 +379,7 @@ def take(key: str) -> Any:
 
 
 def again() -> None:
-    """Draw the page anew, with what it has said once: a person has not had the time to read it."""
+    """Redraw the page with what it has said once: nobody has had the time to read it."""
     st.session_state.update(st.session_state.pop(SAID, {}))
     st.rerun()
 
@@ -420,12 +393,8 @@ def forget(*keys: str) -> None:
 def go(page: str, **values: str | Sequence[str]) -> None:
     """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
 
-    `st.switch_page` refuses parameters that a widget of this page is bound to, and to leave them all out; with a set
-    of others, be it empty, each widget of the next page that has a value in the session writes its own.
-
-    Args:
-        page: Its file without ending.
-        values: By key, of widgets that this page does not draw.
+    `st.switch_page` refuses parameters that a widget of this page is bound to: `values` are of widgets that this page
+    does not draw. Each widget of the next page that has a value in the session writes its own.
     """
     for key, value in values.items():
         st.session_state[key] = value
@@ -433,7 +402,7 @@ def go(page: str, **values: str | Sequence[str]) -> None:
 
 
 def current(key: str) -> str:
-    """The key that a figure or table with a selection has now; see `clear`."""
+    """Return the key that a figure or table with a selection has now; see `clear`."""
     times = st.session_state.get(f"{key}-cleared", 0)
     return f"{key}-{times}" if times else key
 
@@ -448,34 +417,47 @@ def clear(*keys: str) -> None:
 
 
 def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
-    """The chosen cell of the confusion matrix as (true, predicted) positions: clicked in the figure or in its table.
-
-    A click in one clears the other, so that at most one of them has a selection.
-    """
-    cells = (st.session_state.get(current(CELLS)) or {}).get("selection", {}).get("cells", [])
+    """Return the (true, predicted) cell of the confusion matrix that is clicked in the figure or in its table."""
     names = [f"predicted {name}" for name in classes]
     if bar := selected_bar(CELL, len(classes)):
         return bar
-    if cells and cells[0][1] in names:
-        cell = (int(cells[0][0]), names.index(cells[0][1]))
-    else:
+    cells = _selected(CELLS, "cells")
+    if not cells or cells[0][1] not in names or int(cells[0][0]) >= len(classes):
         return None
-    return cell if max(cell) < len(classes) else None
+    return int(cells[0][0]), names.index(cells[0][1])
 
 
-def points_of(key: str) -> list[Mapping[str, Any]]:
-    """The points that are selected in a figure."""
-    found: list[Mapping[str, Any]] = (st.session_state.get(current(key)) or {}).get("selection", {}).get("points", [])
+def _selected(key: str, kind: str) -> list[Any]:
+    found: list[Any] = (st.session_state.get(current(key)) or {}).get("selection", {}).get(kind, [])
     return found
 
 
+def points_of(key: str) -> list[Mapping[str, Any]]:
+    """Return the points that are selected in a figure."""
+    return _selected(key, "points")
+
+
+def rows_of(key: str) -> list[int]:
+    """Return the places of the rows that are selected in a table."""
+    return _selected(key, "rows")
+
+
 def selected_bar(key: str, most: int) -> tuple[int, int] | None:
-    """The clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
+    """Return the clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
     points = points_of(key)
     if not points:
         return None
     cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
     return cell if max(cell) < most else None
+
+
+@contextmanager
+def refusals(key: str) -> Iterator[None]:
+    """Keep why something was refused, for the page to say; in a callback."""
+    try:
+        yield
+    except SentiscopeError as error:
+        put(key, str(error))
 
 
 _PLAIN = re.compile("[A-Za-z0-9-]+")
@@ -510,12 +492,11 @@ def receive_changes(key: str, after: int = 0) -> list[Any]:
 
 
 def picked(figure: str) -> str:
-    """The row that was picked last in a table of marks; empty when there is none."""
+    """Return the row that was picked last in a table of marks; empty when there is none."""
     return str((st.session_state.get(figure_key(figure)) or {}).get("picked") or "")
 
 
 def selected_rows(key: str, rows: int) -> list[int]:
-    """Rows of the points selected in a figure, rising; a typed sentence and rows beyond `rows` are left out."""
-    points = points_of(key)
-    chosen = {point["customdata"] for point in points if isinstance(point.get("customdata"), int)}
+    """Return the rows of selected points, rising; a typed sentence and rows beyond `rows` are left out."""
+    chosen = {point["customdata"] for point in points_of(key) if isinstance(point.get("customdata"), int)}
     return sorted(row for row in chosen if 0 <= row < rows)

@@ -16,7 +16,6 @@ FIRST = (
     "streamlit.dataframe_util",
     "plotly.subplots",
     "dashboard.figures.leaderboard_table",
-    "dashboard.figures.leaderboard_table",
 )
 """Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
 

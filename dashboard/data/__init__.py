@@ -39,7 +39,6 @@ class StreamlitMemo(Memo):
 
     def __init__(self) -> None:
         self.caches: dict[str, Cache] = {}
-        """By the names of readings."""
 
     def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the result that is kept under a key, or read it now."""
@@ -68,11 +67,7 @@ class PageReader(Reader):
 
     @kept(256, _drawn_version)
     def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
-        """Return the shape of a figure of one run and its drawing.
-
-        Raises:
-            NotAvailable: this run has nothing of the kind.
-        """
+        """Return the shape of a figure of one run and its drawing; NotAvailable: it has nothing of the kind."""
         shape = figure.shape(source)
         drawing = figure.draw(shape, look)
         return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
@@ -83,22 +78,14 @@ class PageReader(Reader):
 
     @kept(64, _details_version)
     def details(self, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
-        """Return details of rows: the words with their pushes, and the nearest training texts.
-
-        Raises:
-            RunDamaged: the weights or the tokenizer cannot be read.
-        """
+        """Return the words of rows with their pushes, and the nearest training texts; RunDamaged: no model."""
         from dashboard.figures.errors import read_details
 
         run = shown.table.record.run
         return read_details(self.loaded(run) if self.has_weights(run) else None, shown, keys)
 
     def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
-        """Begin to find the tags of a split, if nobody has, wait so many seconds and return whether they are there.
-
-        Raises:
-            SentiscopeError: why they cannot be found; it is tried again when somebody asks again.
-        """
+        """Begin to find the tags of a split, wait so many seconds, return whether they are there, or raise why not."""
         known = self.known(record, split)
         if not known.whole:
             known.finding.ask(lambda tell: self._find_tags(known), patience)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from core import data as labelled
+from core import evaluation, runs
 from core.config import RunConfig
 from core.data import library
 from core.data.config import DataConfig
@@ -34,9 +36,7 @@ class DatasetReader(RunReader):
     @kept(4, lambda self, config: (config, _folder_version(config.name)))
     def dataset(self, config: DataConfig) -> Dataset:
         """Return the texts, once for all visitors; NotAvailable: they cannot be had here."""
-        from core.data.load import load
-
-        _held[config, _folder_version(config.name)] = found = load(config)
+        _held[config, _folder_version(config.name)] = found = labelled.load.load(config)
         return found
 
     def held_dataset(self, config: DataConfig) -> Dataset | None:
@@ -46,9 +46,7 @@ class DatasetReader(RunReader):
     @kept(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def differences(self, data: Dataset) -> list[dict[str, Any]]:
         """Compare validation and test with training (`core.evaluation.differences`)."""
-        from core.evaluation.differences import dataset_differences
-
-        return dataset_differences(data)
+        return evaluation.differences.dataset_differences(data)
 
     def _data_version(self, record: RunRecord, split: str) -> Key:
         return record.run, record.data_fingerprint, _folder_version(record.config.data.name), split
@@ -56,26 +54,20 @@ class DatasetReader(RunReader):
     @kept(64, _data_version, spinner="Comparing with training")
     def split_differences(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Compare a split of a run's data with training; None: the data are not here."""
-        from core.runs.differences import split_differences
-
         try:
-            return split_differences(record, split)
+            return runs.differences.split_differences(record, split)
         except NotAvailable:
             return None
 
     def _lineage(self, config: RunConfig) -> Key:
-        from core.runs.lineage import find_parents
-
-        parents = map(self.store().read, find_parents(config))
+        parents = map(self.store().read, runs.lineage.find_parents(config))
         known = tuple((record.run, record.created, record.lineage) for record in parents)
         return known and (known, config.data, _folder_version(config.data.name))
 
     @kept(64, _lineage, spinner="Counting the rows that were learned", copied=True)
     def removed_rows(self, config: RunConfig) -> tuple[str, ...]:
         """Say which rows of validation and test a training would leave out, as its parents learned from them."""
-        from core.runs.lineage import describe_removed
-
-        return describe_removed(self.store(), config)
+        return runs.lineage.describe_removed(self.store(), config)
 
     @kept(8, lambda self, data, text: (data.fingerprint, text))
     def tokenizer(self, data: Dataset, text: TextConfig) -> Tokenizer:
@@ -107,22 +99,16 @@ class DatasetReader(RunReader):
     @kept(32, _labels_version, spinner="Reading the labels", copied=True)
     def offered(self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]) -> Offered:
         """Return which labels other data, read with `settings`, have and what each would mean to a run."""
-        from core.runs.judged import Wanted, offered
-
-        return offered(record, Wanted(name, split, settings=dict(settings)))
+        return runs.judged.offered(record, runs.judged.Wanted(name, split, settings=dict(settings)))
 
 
 def _inspect(path: Path, config: DataConfig) -> FileReport:
-    from core.data import apart
-
-    return apart.inspect_file(path, config.reading())
+    return labelled.apart.inspect_file(path, config.reading())
 
 
 def _folder_version(name: str) -> str:
     """Return a text that changes when a file of a named data set, folder or file does."""
-    from core.data.held import local_folder
-
-    path = local_folder(name) or Path(name).expanduser()
+    path = labelled.held.local_folder(name) or Path(name).expanduser()
     inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/")]  # folders too: a text in one of a class
     files = sorted(inside) if path.is_dir() else [path]
     return " ".join(file_version(file) for file in files)

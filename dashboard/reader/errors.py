@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core import failures
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import file_version
@@ -63,23 +64,17 @@ class ErrorReader(ModelReader):
 
     @kept(64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED)
     def _seeds(self, record: RunRecord, split: str) -> list[str]:
-        from core.failures.tags import beside, seeds
-
-        return seeds(record, beside(self.store(), record, split, self.runs()))
+        return failures.tags.seeds(record, failures.tags.beside(self.store(), record, split, self.runs()))
 
     def models_beside(self, record: RunRecord, split: str) -> list[str]:
         """List the finished runs of other models that were evaluated on the same rows, the best first."""
-        from core.failures.tags import beside, models
-
-        return models(record, beside(self.store(), record, split, self.runs()), split)
+        return failures.tags.models(record, failures.tags.beside(self.store(), record, split, self.runs()), split)
 
     @kept(32, lambda self, record, split: self.split_version(record, split, WEIGHTS))
     def unsure(self, record: RunRecord, split: str) -> Unsure:
         """Return whether a run can be read with dropout on, and where the result of that is kept."""
-        from core.failures import unsure
-
-        why = unsure.why_not(self.store(), record)
-        return Unsure(why, None if why else unsure.DropoutUncertainty.of(self.store(), record, split))
+        why = failures.unsure.why_not(self.store(), record)
+        return Unsure(why, None if why else failures.unsure.DropoutUncertainty.of(self.store(), record, split))
 
     def table(self, record: RunRecord, split: str) -> Table:
         """Return the predictions of a split."""
@@ -88,31 +83,24 @@ class ErrorReader(ModelReader):
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
-        """Return the rows of a split that a selection, as a link has it, selects.
+        """Return the rows of a split that a selection, as a link has it, selects, with all tags if nobody waits.
 
-        Where no other visitor waits, all tags are found first. `against` is another run on the same rows, for the tag
-        of different answers.
-
-        Raises:
-            InputError: a rule is not understood, or the sentences are not kept any more.
-            StorageError: it asks for codes, and they cannot be read.
+        `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
+        sentences are not kept any more; StorageError: codes cannot be read.
         """
-        from core.failures.rules import of_readers
-        from core.failures.selection import parse
         from dashboard.figures.analysis import analyse
 
         known = self.known(record, split)
         if not (self.memo.shared or known.whole):
             known.find()
         # Sentences that are not asked for by codes are there without them too.
-        seen = (self.coded if any(map(of_readers, parse(select).rules)) else self.legible)(record, author)
+        rules = failures.selection.parse(select).rules
+        seen = (self.coded if _asks_for_codes(rules) else self.legible)(record, author)
         return analyse(known.beside(against), select, self.store(), seen)
 
     def codes(self, record: RunRecord) -> Codes:
         """Return the codebook of a run's data set and its annotations; every look at it is a look at the disk."""
-        from core.failures.codes import Codes, data_of
-
-        return Codes(self.store().folder, data_of(record))
+        return failures.codes.Codes(self.store().folder, failures.codes.data_of(record))
 
     def coded(self, record: RunRecord, author: str | None = None) -> Coded:
         """Return the annotations of the rows of a run's data that an author may see; None: all."""
@@ -125,19 +113,15 @@ class ErrorReader(ModelReader):
 
     def legible(self, record: RunRecord, author: str | None) -> Coded:
         """Return the same; nothing where it cannot be read, which Errors says."""
-        from core.failures.coded import NOTHING
-
         try:
             return self.coded(record, author)
         except StorageError:
-            return NOTHING
+            return failures.coded.NOTHING
 
     def written(self, run: str) -> str:
         """Return a text that changes with all that people write about the data of a run: codes, draws, slices."""
-        from core.failures.slices import version
-
         record = self.store().read(run)
-        return f"{self.codes(record).version} {version(self.store(), record)}"
+        return f"{self.codes(record).version} {failures.slices.version(self.store(), record)}"
 
     def _rows_version(self, shown: Analysis) -> Key:
         return *self.split_version(shown.table.record, shown.table.split, WEIGHTS), shown.places.tobytes()
@@ -145,30 +129,22 @@ class ErrorReader(ModelReader):
     @kept(16, _rows_version)
     def common(self, shown: Analysis) -> Common:
         """Return the training sentences nearest to selected ones in the space of the head; NotAvailable: none here."""
-        from core.failures.neighbours import common
-
         table = shown.table
         space = self.space(table.record, self.map_files(table.record.run, table.split, ProjectionConfig("pca")))
-        return common(table, shown.places, space.vectors[shown.places], shown.known.tagged.training)
+        return failures.neighbours.common(table, shown.places, space.vectors[shown.places], shown.known.tagged.training)
 
     def _slices_version(self, record: RunRecord) -> Key:
-        from core.failures.slices import version
-
-        return self.store().folder, version(self.store(), record), record.data_fingerprint
+        return self.store().folder, failures.slices.version(self.store(), record), record.data_fingerprint
 
     @kept(32, _slices_version)
     def kept_slices(self, record: RunRecord) -> list[Slice]:
         """Return the saved slices of the data of a run, by name."""
-        from core.failures.slices import slices
-
-        return slices(self.store(), record)
+        return failures.slices.slices(self.store(), record)
 
     def slices_version(self, record: RunRecord) -> str:
         """Return a text that changes when a slice of the data of a run does, or a code that one asks for."""
-        from core.failures.slices import version
-
         coded = any(each.of_codes for each in self.kept_slices(record))
-        return version(self.store(), record) + (self.codes(record).version if coded else "")
+        return failures.slices.version(self.store(), record) + (self.codes(record).version if coded else "")
 
     def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
         """Measure the saved slices of the data of a run on a split."""
@@ -177,74 +153,58 @@ class ErrorReader(ModelReader):
 
     def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
         """Measure all sentences of a split as if they were a slice."""
-        from core.failures.slices import WHOLE
-
-        return self._slice(lambda: self.known(record, split), record, split, WHOLE, None)
+        return self._slice(lambda: self.known(record, split), record, split, failures.slices.WHOLE, None)
 
     def _slice_version(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
-        from core.failures.selection import parse
-
         view = (author, self.codes(record).version) if one.of_codes else ()
-        there = parse(one.select).split or split
+        there = failures.selection.parse(one.select).split or split
         return *self.known_version(record, there), one.name, one.select, one.created, view, split
 
     @kept(512, _slice_version)
     def _slice(
         self, known: Callable[[], Known], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
-        from core.failures.slice_metrics import slice_report
-
         there, seen = known(), self.coded(record, author) if one.of_codes else None
-        return slice_report(self.store(), there.table, there.tagged, one, seen)
+        return failures.slice_metrics.slice_report(self.store(), there.table, there.tagged, one, seen)
 
     def sliced(self, sides: Sides, author: str | None = None) -> Sides:
         """Return the same sides with the rows of each saved slice; InputError: by none can they be compared."""
-        from core.failures.slices import with_slices
-
         record = sides.sides[0].model.records[0]
-        return with_slices(self.store(), sides, self.kept_slices(record), self.table, self.coded(record, author))
+        kept = self.kept_slices(record)
+        return failures.slices.with_slices(self.store(), sides, kept, self.table, self.coded(record, author))
 
     def _group_version(self, digest: str) -> Key:
-        from core.failures.selection import FOLDER
-
-        path = self.store().folder / FOLDER / f"{digest}.json"
+        path = self.store().folder / failures.selection.FOLDER / f"{digest}.json"
         return path, file_version(path) if digest.isalnum() else ""
 
     @kept(32, _group_version)
     def chosen_group(self, digest: str) -> Group:
         """Return sentences that were chosen one by one; InputError: they are not kept any more."""
-        from core.failures.selection import recall
-
-        return recall(self.store(), digest)
+        return failures.selection.recall(self.store(), digest)
 
     def _selection_version(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
-        from core.failures.rules import of_readers
-
-        seen = (author, self.codes(record).version) if any(map(of_readers, selection.rules)) else None
+        seen = (author, self.codes(record).version) if _asks_for_codes(selection.rules) else None
         return *self.known_version(record, split), str(selection), seen
 
     @kept(64, _selection_version)
     def selected(self, record: RunRecord, selection: Selection, split: str, author: str | None = None) -> Selected:
         """Return the rows of `known` that are selected; raises as `analysis`."""
-        from core.failures.rules import of_readers
-        from core.failures.selection import select
-
-        known, asked = self.known(record, split), any(map(of_readers, selection.rules))
-        seen = self.coded(record, author) if asked else None
-        return select(selection, known.table, known.tagged, self.store(), seen)
+        known = self.known(record, split)
+        seen = self.coded(record, author) if _asks_for_codes(selection.rules) else None
+        return failures.selection.select(selection, known.table, known.tagged, self.store(), seen)
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return the labels that are likely wrong; None: nobody has looked."""
-        from core.failures.label_errors import LabelErrors
-
-        return self._result(LabelErrors.of(self.store(), record, split))
+        return self._result(failures.label_errors.LabelErrors.of(self.store(), record, split))
 
     def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """Return how a split differs from training; None: nobody has looked."""
-        from core.failures.shift import DatasetShift
-
-        return self._result(DatasetShift.of(self.store(), record, split))
+        return self._result(failures.shift.DatasetShift.of(self.store(), record, split))
 
     @kept(16, lambda self, files: (files, file_version(files.path("json"))))
     def _result(self, files: LabelErrors | DatasetShift) -> dict[str, Any] | None:
         return files.read()
+
+
+def _asks_for_codes(rules: Sequence[str]) -> bool:
+    return any(map(failures.rules.of_readers, rules))

@@ -6,10 +6,12 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
+Reading: TypeAlias = Callable[Concatenate[Any, Given], Found]
+"""A method that reads."""
 Key = tuple[object, ...]
 """Paths and versions of files, names and frozen options; never a model or a table."""
 TELL = "tell"
@@ -24,7 +26,7 @@ class Keeping:
     entries: int
     """Results that are kept, at most, for all visitors."""
     spinner: str
-    """Words that are shown while it is read; empty: none."""
+    """Words that are shown while it is read."""
     copied: bool
     """Whether each visitor gets a copy of a result. Otherwise all share one object, and nobody changes it."""
     seconds: float | None
@@ -42,25 +44,16 @@ class Memo:
         return read()
 
 
-class Remembers(Protocol):
-    """An object whose readings are kept in a memory."""
-
-    memo: Memo
-
-
-Reading = TypeVar("Reading", bound=Remembers)
-
-
 def kept(
     entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
-) -> Callable[[Callable[Concatenate[Reading, Given], Found]], Callable[Concatenate[Reading, Given], Found]]:
-    """Declare how a reading is kept (`Keeping`); `key` names what it depends on, from its arguments without `tell`."""
+) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
+    """Declare how a reading is kept (`Keeping`) in the memo of its object; `key` takes its arguments without `tell`."""
 
-    def declare(read: Callable[Concatenate[Reading, Given], Found]) -> Callable[Concatenate[Reading, Given], Found]:
+    def declare(read: Reading[Given, Found]) -> Reading[Given, Found]:
         how, signature = Keeping(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
-        def recall(self: Reading, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+        def recall(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
             def named() -> Key:
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()

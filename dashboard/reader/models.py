@@ -1,7 +1,4 @@
-"""What loaded models say of a text: its inside, its words and parts, its λ, and what would change the answer.
-
-torch is imported inside the functions that need it, so that all other pages open without.
-"""
+"""What loaded models say of a text: its inside, its words and parts, its λ, and what would change the answer."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core import behaviour, failures, interpret
+from core import runs as run_files
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version
@@ -74,18 +73,14 @@ class ModelReader(RunReader):
         """Load a model; one for all visitors, nobody changes it, interventions are arguments."""
         import torch
 
-        from core.runs.load import load_run
-
         if self.memo.shared:
             torch.set_num_threads(1)  # a sentence is too little to share: threads waiting for each other cost far more
-        return load_run(self.store(), run, tags=tags)
+        return run_files.load.load_run(self.store(), run, tags=tags)
 
     def tagged(self, record: RunRecord, text: str) -> Tagged:
         """Tag each word of a text."""
-        from core.runs.tagged import tag_texts
-
         loaded = self.loaded(record.run, tags=True)
-        return tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
+        return run_files.tagged.tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
 
     @kept(48, RunReader.model_version)
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
@@ -178,9 +173,7 @@ class ModelReader(RunReader):
             folders = store.path(record.run) / beliefs.FOLDER, BeliefFiles.of(store, record.run).folder
             if not any(folder.is_dir() for folder in folders):
                 return None
-            from core.interpret.explain import methods  # torch
-
-            return beliefs.kept(store, record.run, methods(provides(record.config.model)))
+            return beliefs.kept(store, record.run, interpret.explain.methods(provides(record.config.model)))
         return None
 
     def flips(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
@@ -190,9 +183,7 @@ class ModelReader(RunReader):
     @kept(8, lambda self, file: (file, file_version(Path(file)) if file else ""))
     def suite(self, file: str) -> Suite:
         """Read the suite of a file, or ours where none is named; DataError: it cannot be read."""
-        from core.behaviour.read import read_suite
-
-        return read_suite(file)
+        return behaviour.read.read_suite(file)
 
     def _suite_version(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Key:
         return self.model_version(run, asked.digest, sorted(sides.items()))
@@ -200,28 +191,21 @@ class ModelReader(RunReader):
     @kept(32, _suite_version, spinner="Asking the model")
     def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
         """Return the answers of a run to a suite; `sides` by class, where a person says what it means."""
-        from core.behaviour.answers import judged  # torch
-
-        return judged(self.store(), run, asked, dict(sides))
+        return behaviour.answers.judged(self.store(), run, asked, dict(sides))
 
     def behaviour(self, record: RunRecord) -> Judged:
         """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
-        from core.behaviour.answers import asked, judged
-        from core.behaviour.read import our_suite
-
-        suite = our_suite()
-        if record.task == "single" and not asked(self.store(), record.run, suite):
+        suite = behaviour.read.our_suite()
+        if record.task == "single" and not behaviour.answers.asked(self.store(), record.run, suite):
             raise NotAvailable(f"it has not been asked yet; `sentiscope behave {record.run}` does it")
         try:
-            return judged(self.store(), record.run, suite)
+            return behaviour.answers.judged(self.store(), record.run, suite)
         except InputError as error:
             raise NotAvailable(str(error)) from error
 
     def examples(self) -> list[CounterExample]:
         """List the class's counter-examples, the last first; every look at them is a look at the disk."""
-        from core.failures.counter_examples import counter_examples
-
-        return counter_examples(self.store().folder)
+        return failures.counter_examples.counter_examples(self.store().folder)
 
     def answers(self, run: str, rows: Sequence[CounterExample]) -> list[Answer]:
         """Return the answers of a run to counter-examples today; NotAvailable: it has no weights."""
@@ -231,9 +215,7 @@ class ModelReader(RunReader):
 
     @kept(16, lambda self, run, rows: self.model_version(run, [row.id for row in rows]), spinner="Asking the model")
     def _answers(self, run: str, rows: Sequence[CounterExample]) -> list[Answer]:
-        from core.failures.counter_examples import answers
-
-        return answers(self.loaded(run), rows)
+        return failures.counter_examples.answers(self.loaded(run), rows)
 
     def embedded_splits(self, run: str) -> list[str]:
         """List the evaluated splits whose embeddings are kept."""
@@ -290,6 +272,4 @@ class ModelReader(RunReader):
     @kept(8, lambda self, record, split: self.split_version(record, split, EMBEDDINGS), spinner="Looking for groups")
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
         """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""
-        from core.failures.found_groups import found_groups
-
-        return found_groups(self.store(), record.run, split)
+        return failures.found_groups.found_groups(self.store(), record.run, split)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core import runs as run_files
 from core import stored
 from core.data.table import TEST, TRAIN, VALIDATION
 from core.exceptions import RunDamaged, SentiscopeError
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 ORDER = {TRAIN: 0, VALIDATION: 1, TEST: 2}
-"""Splits as they are listed, others behind them."""
 _testing = threading.Lock()
 """One visitor tests for ties; the others find it done."""
 
@@ -46,7 +46,6 @@ class Ties:
     groups: list[list[int]] | None = None
     """Places of the models that were measured; None before it has been tested."""
     reason: str = ""
-    """Why nothing could be tested."""
 
 
 class RunReader:
@@ -154,9 +153,7 @@ class RunReader:
     @kept(8, lambda self, record, split: self.version(record.run, split, TAGS))
     def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Read the predicted tags of the words of a split, as `core.runs.tagged` does; NotAvailable: it has none."""
-        from core.runs.tagged import read_tags
-
-        return read_tags(self.store().path(record.run), split)
+        return run_files.tagged.read_tags(self.store().path(record.run), split)
 
     def _answered(self, runs: Sequence[str], split: str, *asked: object) -> Key:
         return str(self.store().folder), [self.split_version(self.store().read(run), split) for run in runs], *asked
@@ -164,16 +161,12 @@ class RunReader:
     @kept(8, _answered)
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Return several runs with their answers to the rows that all have; InputError: they have none in common."""
-        from core.runs.sides import read_sides  # pandas
-
-        return read_sides(self.store(), runs, split=split)
+        return run_files.sides.read_sides(self.store(), runs, split=split)
 
     @kept(64, _answered, spinner="Comparing the runs")
     def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
         """Compare every pair of them by a metric, as `core.runs.comparison.compare` does; raises as `sides`."""
-        from core.runs.comparison import compare  # pandas
-
-        return compare(self.sides(runs, split), metrics=[metric])
+        return run_files.comparison.compare(self.sides(runs, split), metrics=[metric])
 
     @kept(1024, lambda self, record: (*self.version(record.run, "", RECORD), costs.version(self.store(), record.run)))
     def efficiency(self, record: RunRecord) -> Efficiency:
@@ -227,14 +220,12 @@ class RunReader:
 
     def test_ties(self, board: Board) -> None:
         """Test every pair of a board's models, seconds where they are many, and keep the result in `ties`."""
-        from core.runs.ties import ties as tested  # SciPy
-
         with _testing:
             found, models = self.ties(board), _runs_of(board)
             if found.groups is not None:
                 return
             try:
-                groups = tested(self.store(), models, board.metric) if len(models) > 1 else []
+                groups = run_files.ties.ties(self.store(), models, board.metric) if len(models) > 1 else []
             except SentiscopeError as error:
                 groups, found.reason = [], str(error)
             found.groups = groups
@@ -247,10 +238,9 @@ class RunReader:
         self, plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
     ) -> dict[str, Any]:
         """Return the table of a sweep; `version` changes when a member ends; InputError: no such baseline."""
-        from core.runs.sweep_table import table  # pandas
-
         store = self.store()
-        return table(store, sweep.read(store, plan.name), metrics=metrics, baseline=baseline, tests=tests)
+        plan = sweep.read(store, plan.name)
+        return run_files.sweep_table.table(store, plan, metrics=metrics, baseline=baseline, tests=tests)
 
 
 def versions(folder: Path, split: str, *names: str) -> Key:

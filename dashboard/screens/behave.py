@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -18,22 +18,12 @@ from core.exceptions import InputError, SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import access, selection, state
 from dashboard.data import data
-from dashboard.figures.behavioral_tests import (
-    FAILING,
-    RATES,
-    Behaved,
-    Failing,
-    consistent,
-    failing,
-    finding,
-    rates_marks,
-)
+from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.numbers import count
 from dashboard.screens.behave_examples import class_list, way_to_examples
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, place, show
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import opening, problem
+from dashboard.widgets.figure import caption, heading_of, place, show
+from dashboard.widgets.messages import header, opening, problem
 from dashboard.widgets.runs import chosen_record, chosen_run, facts
 from dashboard.widgets.selected import inside_button
 from dashboard.widgets.style import look
@@ -46,7 +36,7 @@ QUESTION = "Can the model do what everybody expects, one capability at a time?"
 
 
 def page() -> None:
-    """The chosen run and others beside it, asked one suite."""
+    """Show the answers of the chosen run, and others beside it, to one suite."""
     record = chosen_run("Behave", QUESTION, purpose="What it can and cannot do stands here")
     if record is None:
         return
@@ -69,53 +59,49 @@ def page() -> None:
 
 
 def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict[str, pd.DataFrame]:
-    """What they say to the suite; gives its tables."""
     sides = _sides(record)
     if sides is None:
         return {}
-    judged, refused = {}, []
+    judged = {}
     for one in (record, *others):
         try:
             judged[one.run] = data.judged(one.run, suite, sides if one is record else {})
         except SentiscopeError as error:
-            refused.append((one.run, str(error)))
-    for run, why in refused:
-        problem(f"{run} cannot be asked", why)
-    return _show(Behaved(judged, record.run)) if record.run in judged else {}
+            problem(f"{one.run} cannot be asked", str(error))
+    return _show(figures.Behaved(judged, record.run)) if record.run in judged else {}
 
 
-def _show(behaved: Behaved) -> dict[str, pd.DataFrame]:
-    opening(*finding(behaved))
-    rows = rates_marks(behaved, look().tokens).ids
+def _show(behaved: figures.Behaved) -> dict[str, pd.DataFrame]:
+    opening(*figures.finding(behaved))
+    rows = figures.rates_marks(behaved, look().tokens).ids
     asked = state.carried(state.CAPABILITY)
     begun = asked if asked in rows else rows[0]
     found = show(
-        RATES,
+        figures.RATES,
         replace(behaved, picked=begun),
         default={"picked": begun},
         on_picked_change=partial(_take, behaved),
-        on_unfolded_change=_told,
+        on_unfolded_change=lambda: None,  # a component tells only what somebody listens to
     )
     picked = found.get("picked") if found.get("picked") in rows else begun
     state.carry(state.CAPABILITY, picked)
-    if sets := consistent(behaved):
+    if sets := figures.consistent(behaved):
         caption(sets)
-    return RATES.numbers(behaved) | failing_of(behaved, picked)
+    return figures.RATES.numbers(behaved) | failing_of(behaved, picked)
 
 
-def _take(behaved: Behaved) -> None:
-    """What fails of the picked row is selected on all pages."""
-    if picked := state.picked(RATES.name):
-        run = state.asked(state.FAILS)
-        take_failing(failing(behaved, picked, run if run in behaved.runs else behaved.run))
+def _take(behaved: figures.Behaved) -> None:
+    if picked := state.picked(figures.RATES.name):
+        take_failing(figures.failing(behaved, picked, _failing_run(behaved)))
 
 
-def _told() -> None:
-    """A component tells only what somebody listens to."""
+def _failing_run(behaved: figures.Behaved) -> str:
+    asked = state.asked(state.FAILS)
+    return asked if asked in behaved.runs else behaved.run
 
 
 def _sides(record: RunRecord) -> dict[str, str] | None:
-    """What the classes of a run mean whose names and order do not say it; None until the person has said it of all."""
+    """Ask what the classes mean whose names and order do not say it; None until all have been answered."""
     if record.task == "multi" or not (unknown := silent(record)):
         return {}
     caption("These classes say nothing of negative and positive. What does each mean here?")
@@ -152,37 +138,29 @@ tests:
 
 
 def silent(record: RunRecord) -> list[str]:
-    """The classes of a run that say nothing of negative and positive, by their names or their order."""
+    """Return the classes of a run that say nothing of negative and positive, by their names or their order."""
     return [] if record.ordered else [name for name in record.classes if named(name) is None]
 
 
 def can_be_asked(record: RunRecord) -> bool:
-    """Whether a run gives one label per text, and its classes say at least two of negative, neutral and positive."""
+    """Return whether a run gives one label per text, and its classes say at least two polarities."""
     several = record.ordered or len(set(map(named, record.classes))) > 1
     return record.task == "single" and not silent(record) and several
 
 
 def chosen_suite() -> Suite:
-    """The suite that the link names, else ours.
-
-    Raises:
-        InputError: it is gone, or cannot be read.
-    """
-    return data.suite(_file(state.carried(state.SUITE)))
-
-
-def _file(named: str) -> str:
-    """The path of an uploaded suite; empty: ours."""
+    """Return the suite that the link names, else ours; InputError: it is gone, or cannot be read."""
+    named = state.carried(state.SUITE)
     if not named:
-        return ""
+        return data.suite("")
     path = access.library_folder() / library.FILES / named
     if not _KEPT.fullmatch(named) or not path.is_file():
         raise InputError("the suite of this link is not here any more; upload it again, or go back to ours")
-    return str(path)
+    return data.suite(str(path))
 
 
 def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """The controls; gives the runs that stand beside the chosen one."""
+    """Show the controls; return the runs beside the chosen one."""
     names = [one.run for one in others]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         beside: list[str] = []
@@ -198,12 +176,8 @@ def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
                 placeholder="Other runs",
             )
         with st.popover("Your own suite", icon=":material/upload_file:"):
-            st.file_uploader(
-                f"At most {LARGEST // 1024**2} MB of YAML, or a table",
-                type=KINDS,
-                key=state.SUITE_FILE,
-                on_change=_taken,
-            )
+            most = f"At most {LARGEST // 1024**2} MB of YAML, or a table"
+            st.file_uploader(most, type=KINDS, key=state.SUITE_FILE, on_change=_taken)
             st.markdown(FORMAT)
         if state.carried(state.SUITE):
             st.button("Back to Sentiscope's", key="our-suite", on_click=state.carry, args=(state.SUITE, ""))
@@ -213,64 +187,48 @@ def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
 
 
 def _first(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Bags of words on the same data; where there are none, nobody."""
+    """Return the runs of bags of words on the same data."""
     same = [one for one in others if one.config.data.name == record.config.data.name]
     found = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
     return [run for run in found if run]
 
 
 def _taken() -> None:
-    """Keep an uploaded suite and name it in the link."""
-    file = state.draft(state.SUITE_FILE, None)
-    if file is None:
+    if (file := state.draft(state.SUITE_FILE, None)) is None:
         return
-    try:
+    with state.refusals(state.SUITE_PROBLEM):
         kept = library.keep_file(access.library_folder(), file.name, file.getvalue())
-    except SentiscopeError as error:
-        state.put(state.SUITE_PROBLEM, str(error))
-        return
-    state.carry(state.SUITE, f"{kept.parent.name}/{kept.name}")
+        state.carry(state.SUITE, f"{kept.parent.name}/{kept.name}")
 
 
-def failing_of(behaved: Behaved, picked: str) -> dict[str, pd.DataFrame]:
-    """The failing cases of a picked row; gives the table for the export."""
+def failing_of(behaved: figures.Behaved, picked: str) -> dict[str, pd.DataFrame]:
+    """Show the failing cases of a picked row; return the table for the export."""
     state.keep_to(state.FAILS, behaved.runs)
-    run = state.asked(state.FAILS) if state.asked(state.FAILS) in behaved.runs else behaved.run
-    found = failing(behaved, picked, run)
-    heading(FAILING.say(FAILING.title, found), FAILING.name, note=FAILING.say(FAILING.note, found))
+    run = _failing_run(behaved)
+    found = figures.failing(behaved, picked, run)
+    heading_of(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
-        st.segmented_control(
-            "Fails for",
-            behaved.runs,
-            default=behaved.run,
-            key=state.FAILS,
-            bind="query-params",
-            required=True,
-            label_visibility="collapsed",
-        )
+        options: dict[str, Any] = {"bind": "query-params", "required": True, "label_visibility": "collapsed"}
+        st.segmented_control("Fails for", behaved.runs, default=behaved.run, key=state.FAILS, **options)
     if not found.cases:
         caption(f"{run} passes all of it." if found.asked else f"{run} has no class that could be right.")
         return {}
-    name = f"{FAILING.name}-{picked}-{run}"
+    name = f"{figures.FAILING.name}-{picked}-{run}"
     key = f"fig-{name}"
-
-    def look_at() -> None:
-        take_failing(found, state.draft(state.current(key), {}).get("selection", {}).get("rows", []), key)
-
-    event = place(
-        FAILING.draw(found, look()), name, f"Failing: {found.name}", on_select=look_at, selection_mode="single-row"
-    )
-    caption(FAILING.say(FAILING.reading, found))
+    taken: dict[str, Any] = {"selection_mode": "single-row"}
+    taken["on_select"] = lambda: take_failing(found, state.rows_of(key), key)
+    event = place(figures.FAILING.draw(found, look()), name, f"Failing: {found.name}", **taken)
+    caption(figures.FAILING.say(figures.FAILING.reading, found))
     rows = event["selection"]["rows"]
     record = chosen_record()
     if rows and record is not None and inside_button(record):
         state.choose_run(run)
         selection.look_inside()
-    return FAILING.numbers(found)
+    return figures.FAILING.numbers(found)
 
 
-def take_failing(found: Failing, rows: Sequence[int] = (), by: str = "") -> None:
-    """All cases that fail are selected on all pages; the chosen one of them is looked at."""
+def take_failing(found: figures.Failing, rows: Sequence[int] = (), by: str = "") -> None:
+    """Select all cases that fail on all pages, and look at the chosen one."""
     record = chosen_record()
     if not found.cases or record is None:
         return

@@ -16,7 +16,7 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
 from dashboard.figures.numbers import count
-from dashboard.widgets.figure import anchor, caption, heading, place
+from dashboard.widgets.figure import anchor, caption, heading_of, place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
 
@@ -30,7 +30,7 @@ LOOK_AGAIN = 5.0
 
 
 def way_to_examples() -> None:
-    """A link to the list further down, where there is one."""
+    """Show a link to the list further down, where there is one."""
     if n := len(data.examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
         st.html(
@@ -39,13 +39,13 @@ def way_to_examples() -> None:
 
 
 def class_list(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """The list; gives its table for the export."""
+    """Show the list; return its table for the export."""
     kept = data.examples()
     st.fragment(_notice, run_every=LOOK_AGAIN)(_state(kept))
     if text := state.take(state.EXAMPLE_PROBLEM):
         problem("It was not taken out", str(text))
     if not kept:
-        heading(str(COUNTER_EXAMPLES.title), COUNTER_EXAMPLES.name, about=str(COUNTER_EXAMPLES.how))
+        heading_of(COUNTER_EXAMPLES)
         caption("None are kept yet. Type a sentence that the model gets wrong, and press Keep beside its answer.")
         if st.button("Try to break it", icon=":material/notes:", key="try-to-break"):
             state.go(selection.SENTENCE)
@@ -54,19 +54,17 @@ def class_list(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFra
     shown = ClassList(rows, _said([record.run, *beside], rows), record.run, len(kept))
     # A name of its own for each state of the list: a chosen row is a place, where another sentence may stand now.
     name = f"{COUNTER_EXAMPLES.name}-{_state(rows)}"
-
-    def look_at() -> None:
-        key = state.current(f"fig-{name}")
-        _take(record, rows, state.draft(key, {}).get("selection", {}).get("rows", []), f"fig-{name}")
-
-    note, reading = COUNTER_EXAMPLES.say(COUNTER_EXAMPLES.note, shown), str(COUNTER_EXAMPLES.reading)
-    heading(str(COUNTER_EXAMPLES.title), COUNTER_EXAMPLES.name, note=note, about=str(COUNTER_EXAMPLES.how))
-    alternative = COUNTER_EXAMPLES.alternative(shown, note, reading)
-    drawing = COUNTER_EXAMPLES.draw(shown, look())
-    event = place(drawing, name, alternative, on_select=look_at, selection_mode="single-row")
+    key, reading = f"fig-{name}", str(COUNTER_EXAMPLES.reading)
+    heading_of(COUNTER_EXAMPLES, shown)
+    event = place(
+        COUNTER_EXAMPLES.draw(shown, look()),
+        name,
+        COUNTER_EXAMPLES.alternative(shown, COUNTER_EXAMPLES.say(COUNTER_EXAMPLES.note, shown), reading),
+        on_select=lambda: _take(record, rows, state.rows_of(key), key),
+        selection_mode="single-row",
+    )
     caption(reading)
-    places = [at for at in event["selection"]["rows"] if at < len(rows)]
-    if places:
+    if places := [at for at in event["selection"]["rows"] if at < len(rows)]:
         _opened(record, rows[places[0]])
     return COUNTER_EXAMPLES.numbers(shown)
 
@@ -82,14 +80,12 @@ def _said(runs: Sequence[str], rows: Sequence[CounterExample]) -> dict[str, list
 
 
 def _take(record: RunRecord, rows: Sequence[CounterExample], places: Sequence[int], key: str) -> None:
-    """All of them are selected on all pages, and the chosen one is looked at; a callback."""
     labels = [each.ought if set(each.labels) <= set(record.classes) else "" for each in rows]
     about, at = "counter-examples of the class", places[0] if places else None
     selection.choose_sentences(record, [each.text for each in rows] if places else [], labels, about, at=at, by=key)
 
 
 def _opened(record: RunRecord, one: CounterExample) -> None:
-    """The chosen one: whole, where it was found, into Sentence, out of the list."""
     with st.container(key="counter-example"):
         said = " · ".join(filter(None, (f"ought to be {one.ought}", one.note, one.author, one.time[:10])))
         st.html(f'<div class="s-sel"><b>{escape(one.text)}</b> <span>{escape(said)}</span></div>', width="stretch")
@@ -104,11 +100,8 @@ def _opened(record: RunRecord, one: CounterExample) -> None:
 
 
 def _remove(name: str) -> None:
-    """A callback."""
-    try:
+    with state.refusals(state.EXAMPLE_PROBLEM):
         remove_example(data.store().folder, name, str(state.draft(state.AUTHOR, "")))
-    except SentiscopeError as error:
-        state.put(state.EXAMPLE_PROBLEM, str(error))
 
 
 def _state(rows: Sequence[CounterExample]) -> str:
@@ -116,6 +109,5 @@ def _state(rows: Sequence[CounterExample]) -> str:
 
 
 def _notice(before: str) -> None:
-    """Where somebody kept or removed one, the page shows it."""
     if _state(data.examples()) != before:
         st.rerun()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -30,10 +30,9 @@ from dashboard.figures.panels import cell_of
 from dashboard.figures.results import SENTENCE, headline
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show, show_of, show_others
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, opening, problem, selection_note
-from dashboard.widgets.options import asked, choose, pick
+from dashboard.widgets.figure import caption, heading, show, show_of, show_others, show_table, show_tables
+from dashboard.widgets.messages import as_sentence, empty, finding, header, opening, problem, selection_note
+from dashboard.widgets.options import asked, choose, choose_split, pick
 from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_record
 from dashboard.widgets.selected import MOST as MOST_ROWS
@@ -45,14 +44,13 @@ PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATIO
 
 
 def page() -> None:
-    """The runs of the link, or those that share the data of the chosen one."""
+    """Compare the runs of the link, or those that share the data of the chosen one."""
     done = {record.run: record for record in data.runs() if record.status == "done"}
     if len(done) < 2:
         header(TITLE, QUESTION)
         text = "Two finished runs are compared on the sentences that both were tested on."
-        empty(
-            "There is only one finished run" if done else "There is no finished run yet", text, "Train a model", "train"
-        )
+        lacking = "There is only one finished run" if done else "There is no finished run yet"
+        empty(lacking, text, "Train a model", "train")
         return
     head = st.empty()
     with head:
@@ -70,7 +68,7 @@ def page() -> None:
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        split = _split(splits)
+        split = choose_split(splits)
         source = Source(records[0], data, others=records[1:], split=split, author=state.author())
         if not _comparable(source):
             return
@@ -97,7 +95,6 @@ def _compared(source: Source) -> None:
 
 
 def _chosen(done: dict[str, RunRecord]) -> list[RunRecord]:
-    """Which runs, in the order in which they were taken."""
     if known := state.draft(state.COMPARE, None):
         state.put(state.COMPARE, [name for name in known if name in done])
     state.initial(state.COMPARE, _usual(done))
@@ -113,7 +110,7 @@ def _chosen(done: dict[str, RunRecord]) -> list[RunRecord]:
 
 
 def _usual(done: dict[str, RunRecord]) -> list[str]:
-    """The chosen run and the best others on its rows, four models at most."""
+    """Return the chosen run and the best others on its rows, four models at most."""
     chosen = done.get(state.run()) or next(iter(done.values()))
     same = [each for each in done.values() if each.data_fingerprint == chosen.data_fingerprint and each is not chosen]
     best = sorted(same, key=lambda each: -(found.value if (found := headline(each)) else 0.0))
@@ -126,13 +123,7 @@ def _splits(records: Sequence[RunRecord]) -> list[str]:
     return [split for split in first if all(split in each for each in others)]
 
 
-def _split(splits: list[str]) -> str:
-    state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
-    return st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True) or splits[-1]
-
-
 def _comparable(source: Source) -> bool:
-    """Whether all have the same rows; else it is said why not."""
     try:
         models = len(source.sides.sides)
     except (InputError, RunDamaged) as error:
@@ -145,7 +136,6 @@ def _comparable(source: Source) -> bool:
 
 
 def _first(source: Source) -> dict[str, Table]:
-    """The finding, the models, the pairs."""
     place = st.empty()
     asked(PAIR, source)
     with st.container(key="pair-compared"):
@@ -160,13 +150,11 @@ def _first(source: Source) -> dict[str, Table]:
 
 
 def _take_pair() -> None:
-    """The row that was picked among the pairs stands in the figures below."""
     if picked := state.picked(PAIRS.name):
         state.put(PAIR.name, picked)
 
 
 def _pair(source: Source) -> dict[str, Table]:
-    """Two of the models: who is right where the other is wrong, and on which sentences."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose(PAIR, source)
         if can_be_chosen(source):
@@ -183,9 +171,9 @@ def _pair(source: Source) -> dict[str, Table]:
         cell_sentences(source, shape)
     with right:
         try:
-            tables |= WHERE.numbers(show_of(source, WHERE))
+            tables |= show_tables(source, WHERE)
         except NotAvailable as error:
-            caption(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            caption(as_sentence(error))
     return tables
 
 
@@ -195,26 +183,19 @@ def _curves(source: Source) -> dict[str, Table]:
         pick(CLASS, source)
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
-    figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION)
-    for column, figure in zip(columns, figures, strict=True):
-        with column, contextlib.suppress(NotAvailable):
-            tables |= figure.numbers(show_of(source, figure))
-    with contextlib.suppress(NotAvailable):
-        tables |= LAMBDAS.numbers(show_of(source, LAMBDAS))
+    figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION, LAMBDAS)
+    places: tuple[Any, ...] = (*columns, contextlib.nullcontext())
+    for place, figure in zip(places, figures, strict=True):
+        with place, contextlib.suppress(NotAvailable):
+            tables |= show_tables(source, figure)
     return tables
 
 
 def _maps(source: Source) -> None:
-    """One typed sentence in every model."""
     heading("One sentence in each", "sentence", note="rows read, columns are read")
-    text = st.text_input(
-        "Sentence",
-        key=state.TEXT,
-        bind="query-params",
-        max_chars=500,
-        label_visibility="collapsed",
-        placeholder=f"Type a sentence, such as: {SENTENCE}",
-    )
+    example = f"Type a sentence, such as: {SENTENCE}"
+    hidden: dict[str, Any] = {"label_visibility": "collapsed", "placeholder": example}
+    text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
     if not text:
         return
     letters = [letter_of(source, side) for side in source.sides.sides]
@@ -236,13 +217,13 @@ def _costs(source: Source) -> dict[str, Table]:
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.efficiency(each).one is None]
     if lacking and st.button("Measure speed and memory", icon=":material/timer:", key="measure"):
-        with st.spinner("Measuring on one thread"):
-            try:
+        try:
+            with st.spinner("Measuring on one thread"):
                 measure_apart(data.store(), lacking)
-            except SentiscopeError as error:
-                problem("Nothing was measured", str(error))
-            else:
-                st.rerun()
+        except SentiscopeError as error:
+            problem("Nothing was measured", str(error))
+        else:
+            st.rerun()
     return dict(COST.numbers(shape))
 
 
@@ -252,7 +233,7 @@ FIRST = (0, 1)
 
 
 def take_cell(source: Source) -> None:
-    """The clicked cell is selected on all pages."""
+    """Select the clicked cell on all pages."""
     shape = data.drawn(MATRIX, source, look())[0]
     cell = state.selected_bar(state.MATRIX, len(shape.kinds))
     rows = shape.rows(*cell) if cell else np.empty(0, np.int64)
@@ -260,8 +241,8 @@ def take_cell(source: Source) -> None:
 
 
 def cell_sentences(source: Source, shape: Matrix) -> None:
-    """What is selected; without that, what the first model alone has right."""
-    keys = tuple(failures.table.keys(shape.answers[0].texts))
+    """Show what is selected; without that, what the first model alone has right."""
+    keys = failures.table.keys(shape.answers[0].texts)
     now = selection.chosen(record) if (record := chosen_record()) else None
     places = {key: row for row, key in enumerate(keys)}
     rows = np.array([places[key] for key in now.keys if key in places] if now else [], np.int64)
@@ -280,14 +261,27 @@ def cell_sentences(source: Source, shape: Matrix) -> None:
     marked = names.index(at) if at in names else None
 
     def look_at() -> None:
-        if chosen := state.draft(key, {}).get("selection", {}).get("rows", []):
+        if chosen := state.rows_of(key):
             if now is None or record is None:
                 _select(source, shape, rows, said, chosen[0])
             elif (place := now.found(names[chosen[0]])) is not None:
                 selection.look_at(record, place)
 
     key = f"{state.current(state.EXAMPLES)}-{fingerprint([shape.letters, said, len(rows)])[:12]}"
-    _table(shape, shown, said, key, marked, look_at)
+    first, second = shape.letters
+    says = {} if shape.told_by_label else {first: (f"{first} says", 76), second: (f"{second} says", 76)}
+    columns = {"text": ("Sentence", 200 if says else 320), "label": ("Is", 76), **says}
+    show_table(
+        cell_frame(shape, shown),
+        f"Sentences: {said}",
+        columns,
+        height=min(len(shown) + 1, SHOWN) * row_height() + 2,
+        column_order=list(columns),
+        key=key,
+        on_select=look_at,
+        selection_mode="single-row",
+        selection_default=None if marked is None else {"selection": {"rows": [marked], "columns": [], "cells": []}},
+    )
     if marked is not None and record is not None:
         if inside_button(record, "Look inside with both runs"):
             one, other = (each.record.run for each in shape.answers)
@@ -295,39 +289,14 @@ def cell_sentences(source: Source, shape: Matrix) -> None:
             selection.look_inside(**{state.BESIDE: other})
 
 
-def _table(
-    shape: Matrix, rows: np.ndarray, said: str, key: str, marked: int | None, look_at: Callable[[], None]
-) -> None:
-    first, second = shape.letters
-    st.dataframe(
-        cell_frame(shape, rows),
-        hide_index=True,
-        row_height=row_height(),
-        height=min(len(rows) + 1, SHOWN) * row_height() + 2,
-        column_order=["text", "label", *([] if shape.told_by_label else [first, second])],
-        column_config={
-            "text": st.column_config.TextColumn("Sentence", width=320 if shape.told_by_label else 200),
-            "label": st.column_config.TextColumn("Is", width=76),
-            first: st.column_config.TextColumn(f"{first} says", width=76),
-            second: st.column_config.TextColumn(f"{second} says", width=76),
-        },
-        key=key,
-        on_select=look_at,
-        selection_mode="single-row",
-        selection_default=None if marked is None else {"selection": {"rows": [marked], "columns": [], "cells": []}},
-        alt=f"Sentences: {said}",
-    )
-
-
 def _select(source: Source, shape: Matrix, rows: Sequence[int] | np.ndarray, about: str, at: int | None) -> None:
-    """Rows of the two runs, of which the run that all pages speak of becomes one."""
+    """Select these rows; if neither run is the chosen one, switch to the first."""
     record = shape.answers[0].record
     if state.run() not in {each.run for each in (source.record, *source.others)}:
         state.choose_run(record.run)
-    keys = tuple(failures.table.keys(shape.answers[0].texts))
-    selection.choose_keys(
-        record, source.split, [keys[row] for row in rows], about, at=at, by=state.MATRIX, by_outcome=True
-    )
+    texts = failures.table.keys(shape.answers[0].texts)
+    keys = [texts[row] for row in rows]
+    selection.choose_keys(record, source.split, keys, about, at=at, by=state.MATRIX, by_outcome=True)
 
 
 page()

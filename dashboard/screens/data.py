@@ -20,35 +20,18 @@ from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
-from dashboard import access, cards, state
-from dashboard.cards import DataCard, Yardsticks
-from dashboard.data import data
+from dashboard import access, state
+from dashboard.data import cards, data
+from dashboard.data.cards import DataCard, Yardsticks
+from dashboard.figures import data as figures
 from dashboard.figures.cards import CARDINALITY, SPLITS
-from dashboard.figures.data import (
-    CLASSES,
-    LENGTHS,
-    MEASURED,
-    Balance,
-    Lengths,
-    Measured,
-    class_shares,
-    class_table,
-    length_table,
-    measured_phenomena,
-    measured_table,
-    percent,
-    phenomenon_table,
-    yardstick_table,
-)
 from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
 from dashboard.screens.data_file import path_file, show_decisions, upload, waiting
 from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import differing, finding, notes, problem
-from dashboard.widgets.style import row_height
+from dashboard.widgets.figure import caption, heading, show, show_table
+from dashboard.widgets.messages import differing, finding, header, notes, problem
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
@@ -64,7 +47,7 @@ YARDSTICK = (
 
 
 def page() -> None:
-    """One data set, or a file on its way to become one."""
+    """Show a data set, or a file on its way to become one."""
     head, waits = st.container(), waiting()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -81,7 +64,8 @@ def page() -> None:
     with st.expander("Bring your own file"):
         upload()
     with st.expander("Data sets that have a name"):
-        _named()
+        caption(NAMED)
+        show_table(access.named_table(), "Data sets that have a name")
     if text := state.take(state.PROBLEM):
         problem("Nothing was changed", text)
     title, facts = "Data", []
@@ -104,19 +88,12 @@ def page() -> None:
         header(title, QUESTION, facts)
 
 
-def _named() -> None:
-    """What can be opened here, and how the others come here."""
-    caption(NAMED)
-    st.dataframe(access.named_table(), hide_index=True, row_height=row_height(), alt="Data sets that have a name")
-
-
 def _raw_file(option: Option) -> bool:
-    """Whether this is a file whose columns nobody has confirmed yet."""
+    """Return whether this is a file whose columns nobody has confirmed yet."""
     return not named(option.id) and option.id == option.settings["data.name"] and Path(option.id).expanduser().is_file()
 
 
 def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
-    """The whole page of a data set; gives what the header says of it."""
     config = access.settings_of(option)
     with st.spinner("Reading the texts", show_time=True):
         dataset = data.dataset(config.data)
@@ -134,8 +111,8 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     _about(dataset, card)
     if not named(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
-            read_anew = functools.partial(_read_anew, option)
-            show_decisions(dataset.decisions, dataset.task, dataset.fingerprint[:12], read_anew)
+            read = functools.partial(_read_anew, option)
+            show_decisions(dataset.decisions, dataset.task, dataset.fingerprint[:12], read)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
@@ -143,19 +120,17 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
 
 
 def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
-    """Read a person's file or folder in another way, as a data set of its own; keep to this one if that fails."""
+    """Read a person's file or folder in another way, as a new data set; change nothing if that fails."""
     option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
-    try:
+    with state.refusals(state.PROBLEM):
         config = access.settings_of(option).data
         config = dataclasses.replace(config, name=str(Path(config.name).expanduser().absolute()))
         data.dataset(config)
         state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
-    except SentiscopeError as error:
-        state.put(state.PROBLEM, str(error))
 
 
 def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
-    """What is known of the data set; a large one is measured when asked."""
+    """Read the data card; measure that of a large data set only when asked."""
     wanted = DataCard.of(dataset, text)
     card = wanted.read()
     if card is None and not cards.quick(dataset):
@@ -174,13 +149,13 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     with st.container(key="pair-data"):
         left, right = st.columns(2, gap="large")
     with left:
-        show(CLASSES, Balance(class_shares(card), dataset.task == "multi", dataset.ordered))
+        show(figures.CLASSES, figures.Balance(figures.class_shares(card), dataset.task == "multi", dataset.ordered))
     with right:
-        show(LENGTHS, Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
+        show(figures.LENGTHS, figures.Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
     show(SPLITS, card)
     for each in data.differences(dataset):
         differing(each)
-    tables = {**SPLITS.numbers(card), "Classes": class_table(card), "Lengths": length_table(card)}
+    tables = {**SPLITS.numbers(card), "Classes": figures.class_table(card), "Lengths": figures.length_table(card)}
     several = any("labels" in split for split in card["splits"].values())
     if several:
         tables |= CARDINALITY.numbers(card)
@@ -191,8 +166,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
                 f"{plural(int(mirrored), f'{name} pair')} in training the other way round",
                 "A model that compares two texts has seen them already: what it reaches here says little of new pairs.",
             )
-    conflicts = card["repeats"]["conflicting"]
-    if conflicts:
+    if conflicts := card["repeats"]["conflicting"]:
         finding(
             f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
             "Nobody can get all of their rows right, neither a model nor a person.",
@@ -216,42 +190,26 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:
         rows = {name: split["rows"] for name, split in card["splits"].items()}
-        tables["Yardstick"] = yardstick_table(measured, rows)
-        st.dataframe(
-            tables["Yardstick"],
-            hide_index=True,
-            row_height=row_height(),
-            column_config={"accuracy": three, "F1, macro": three, "tuned": three, "AUPR": three},
-            alt="Yardsticks",
-        )
+        tables["Yardstick"] = figures.yardstick_table(measured, rows)
+        show_table(tables["Yardstick"], "Yardsticks", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
     caption(YARDSTICK)
-    named = phenomenon_table(card, measured["yardstick"] if measured else None)
+    named = figures.phenomenon_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
         with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):
-            st.dataframe(
-                named, hide_index=True, row_height=row_height(), column_config={"TF-IDF, test": three}, alt="Phenomena"
-            )
+            show_table(named, "Phenomena", {"TF-IDF, test": three})
     return tables
 
 
 def _measured(dataset: Dataset) -> dict[str, Table]:
-    """What models were once measured to reach on exactly this content, where the program knows."""
     known = measured(dataset.fingerprint)
     if known is None:
         return {}
-    table = measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
-    phenomena = measured_phenomena(known)
-    show(MEASURED, Measured(phenomena, known["date"], len(dataset.splits[TEST])))
+    table = figures.measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
+    phenomena = figures.measured_phenomena(known)
+    show(figures.MEASURED, figures.Measured(phenomena, known["date"], len(dataset.splits[TEST])))
     unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
-    st.dataframe(
-        table,
-        hide_index=True,
-        row_height=row_height(),
-        width="content",
-        column_config={"Unseen words": unseen},
-        alt="What models reach",
-    )
+    show_table(table, "What models reach", {"Unseen words": unseen}, width="content")
     notes([known["challenge labels"]])
     return {"Measured": table, "Measured by phenomenon": phenomena}
 
@@ -259,14 +217,12 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
 def _browse(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
     heading("Texts", "texts")
     rows = matching(dataset, asked_rows(dataset, config.data.name))
-    chosen = row_table(rows)
-    if chosen is not None:
+    if (chosen := row_table(rows)) is not None:
         opened_text(*chosen, data.tokenizer(dataset, config.text))
     return rows
 
 
 def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
-    """Where the data comes from, and what was done to it."""
     heading("About", "about-data")
     source = SOURCES.get(dataset.name)
     kept = dataset.source.startswith(str(access.library_folder()))
@@ -282,12 +238,11 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
             for each in dataset.decisions
         )
     if card and TEST in card["splits"]:
-        facts["Unknown words"] = f"{percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
-    st.html(
-        '<dl class="s-facts">'
-        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
-        + "</dl>"
-    )
+        facts["Unknown words"] = (
+            f"{figures.percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
+        )
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    st.html(f'<dl class="s-facts">{listed}</dl>')
     notes([*([source.note] if source and source.note else []), *dataset.notes])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -25,10 +26,8 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.numbers import count
 from dashboard.screens.data_rows import label_table
-from dashboard.widgets.figure import caption
-from dashboard.widgets.messages import notes, problem
-from dashboard.widgets.style import row_height
-from dashboard.widgets.tokens import literal
+from dashboard.widgets.figure import caption, show_table
+from dashboard.widgets.messages import literal, notes, problem
 
 FOUND = "as found"
 NO_PAIR = "none: single texts"
@@ -67,17 +66,17 @@ Look = Callable[[DataConfig], FileReport]
 
 
 def waiting() -> bool:
-    """Whether a file has been chosen and not confirmed yet."""
+    """Return whether a file has been chosen and not confirmed yet."""
     return state.draft(_uploader(), None) is not None
 
 
 def _uploader() -> str:
-    """The key of the place for a file; another one for each file that was used, so that it is empty again."""
+    """Return the key of the uploader; another one after each file that was used, so that it is empty again."""
     return f"{state.UPLOAD}-{state.draft(state.UPLOAD, 0)}"
 
 
 def upload() -> None:
-    """The place for a file, and what was found in it."""
+    """Show the place for a file, and what was found in it."""
     file = st.file_uploader(
         "A table with a text, or two, and a label in each row",
         type=access.KINDS,
@@ -98,7 +97,7 @@ def upload() -> None:
 
 
 def path_file(path: Path) -> None:
-    """A file of this machine, named by its path: read where it is."""
+    """Show a file of this machine, named by its path and read where it is."""
     whole = str(path.expanduser().resolve())
     confirm(
         path.name,
@@ -129,14 +128,8 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     else:
         config, classes, lacking = label_table(config, report.classes, f"{key}-{config.label}-{config.separator}")
         with st.container(key="use-bar", horizontal=True, vertical_alignment="center", gap="medium"):
-            st.button(
-                "Use this file",
-                type="primary",
-                key="use-data",
-                on_click=_use,
-                args=(keep, config),
-                disabled=bool(lacking),
-            )
+            use = partial(_use, keep, config)
+            st.button("Use this file", type="primary", key="use-data", on_click=use, disabled=bool(lacking))
             shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
             caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
 
@@ -145,53 +138,30 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
 
     show_decisions(report.decisions, report.task, key, choose)
     caption(_found(report))
-    st.dataframe(
-        pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
-    )
+    show_table(pd.DataFrame(report.preview), f"The first rows of {file}")
     notes([_in_words_of_the_page(each.message) for each in report.findings if each.level != "refused"])
 
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
-    """Encoding, delimiter and header, asked of every file: only the content says whether they matter."""
-    encoding = place.selectbox(
-        "Encoding",
-        [FOUND, *ENCODINGS],
-        key=f"encoding-{key}",
-        width=150,
-        accept_new_options=True,
-        help="Change it where letters look wrong in the preview",
-    )
-    delimiter = place.selectbox(
-        "Delimiter",
-        [FOUND, *DELIMITERS],
-        key=f"delimiter-{key}",
-        width=150,
-        help="What stands between two columns of a text file",
-    )
-    header = place.selectbox(
-        "First row",
-        [FOUND, *HEADERS],
-        key=f"header-{key}",
-        width=190,
-        help="Whether the first row of a table names its columns, or is a text with its label like all others",
-    )
-    quotes = place.selectbox(
-        "Quotes",
-        [FOUND, *QUOTES],
-        key=f"quoting-{key}",
-        width=150,
-        help="How cells that hold the delimiter are quoted in a text file",
-    )
+    def pick(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
+        options, label = [FOUND, *names], SETTINGS[f"data.{setting}"]
+        key_of = f"{setting}-{key}"
+        return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND
+
+    encoding = pick("encoding", ENCODINGS, 150, "Change it where letters look wrong in the preview", new=True)
+    delimiter = pick("delimiter", DELIMITERS, 150, "What stands between two columns of a text file")
+    names = "Whether the first row of a table names its columns, or is a text with its label like all others"
+    header = pick("header", HEADERS, 190, names)
+    quotes = pick("quoting", QUOTES, 150, "How cells that hold the delimiter are quoted in a text file")
     return DataConfig(
-        encoding="" if encoding in (None, FOUND) else encoding,
-        delimiter="" if delimiter in (None, FOUND) else DELIMITERS[delimiter],
-        header=HEADERS.get(header or FOUND, ""),
-        quoting=QUOTES.get(quotes or FOUND, ""),
+        encoding="" if encoding == FOUND else encoding,
+        delimiter=DELIMITERS.get(delimiter, ""),
+        header=HEADERS.get(header, ""),
+        quoting=QUOTES.get(quotes, ""),
     )
 
 
 def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
-    """Ask which of several tables is read; return empty for the one that was found."""
     if len(first.sheets) < 2:
         return ""
     chosen = place.selectbox(
@@ -221,14 +191,14 @@ def show_decisions(
         for number, each in enumerate(decisions)
         if (values := _alternatives(each, task))
     ]
-    for decision, values, place in offered:
-        if decision.guessed:
-            _show_decision(decision, values, place, use)
     certain = [each for each in offered if not each[0].guessed]
+    for each in offered:
+        if each not in certain:
+            _show_decision(*each, use)
     if certain:
         with st.expander("How it was read"):
-            for decision, values, place in certain:
-                _show_decision(decision, values, place, use)
+            for each in certain:
+                _show_decision(*each, use)
 
 
 def _alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
@@ -244,30 +214,23 @@ def _show_decision(
     decision: ReadingDecision, values: Mapping[str, str], place: str, use: Callable[[str, str, str], None]
 ) -> None:
     setting, known = decision.setting.removeprefix("data."), CHOICES.get(decision.setting, {})
-    with st.container(
-        key=f"decision-{decision.what}-{place}", horizontal=True, vertical_alignment="center", gap="small"
-    ):
+    key = f"decision-{decision.what}-{place}"
+    with st.container(key=key, horizontal=True, vertical_alignment="center", gap="small"):
         what = f"{SETTINGS[decision.setting]}: {known.get(decision.chosen, decision.chosen)}"
         where = f" in {decision.file}" if decision.file else ""
         caption(f"{what}{where}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
         for word, value in values.items():
-            st.button(
-                f"Use {literal(shown(word))}",
-                key=f"use-{setting}-{word}-{place}",
-                on_click=use,
-                args=(setting, value, word),
-            )
+            act = partial(use, setting, value, word)
+            st.button(f"Use {literal(shown(word))}", key=f"use-{setting}-{word}-{place}", on_click=act)
 
 
 def _of_columns(key: str, asked: DataConfig) -> str:
-    """Return the key of the lists of columns: another reading of the text has other columns."""
     return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}-{asked.sheet}"
 
 
 def _columns(
     place: st.delta_generator.DeltaGenerator, key: str, asked: DataConfig, first: FileReport, look: Look
 ) -> tuple[DataConfig, FileReport]:
-    """Text and label column, prefilled with what inspection found; another choice is looked at anew."""
     names = [column.name for column in first.columns]
     key = _of_columns(key, asked)
     text = place.selectbox(
@@ -310,14 +273,13 @@ def _columns(
 
 
 def _place(names: list[str], found: str, widget: str) -> int | None:
-    """Return the place of the column that was found; of one that a button has set the list knows already."""
+    """Return the place of the column that was found; a list that a button has set knows it already."""
     if state.draft(widget, None) is not None:
         return 0
     return names.index(found) if found in names else None
 
 
 def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
-    """What stands between several labels of a cell; asked only where a text has several."""
     if first.task == "single":
         return ""
     chosen = place.selectbox(
@@ -331,7 +293,6 @@ def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileRe
 
 
 def _found(report: FileReport) -> str:
-    """What kind of file it is, in words."""
     parts = [plural(report.rows, "row"), report.kind]
     if report.kind in TEXTUAL:
         parts.append(report.encoding)
@@ -345,18 +306,13 @@ def _found(report: FileReport) -> str:
 
 
 def _in_words_of_the_page(message: str) -> str:
-    """The command line names settings where this page has a list to choose from."""
+    """Replace names of settings by those of the lists on this page."""
     for setting, label in SETTINGS.items():
         message = message.replace(f"{setting}=", f"“{label}” above: ").replace(setting, f"“{label}” above")
     return message
 
 
 def _use(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:
-    """Button: keep the file and how it is read, and choose it on every page."""
-    try:
-        choice = library.keep_choice(access.library_folder(), keep(config))
-    except SentiscopeError as error:
-        state.put(state.PROBLEM, str(error))
-        return
-    state.put(state.DATA, choice.id)
-    state.put(state.UPLOAD, state.draft(state.UPLOAD, 0) + 1)
+    with state.refusals(state.PROBLEM):
+        state.put(state.DATA, library.keep_choice(access.library_folder(), keep(config)).id)
+        state.put(state.UPLOAD, state.draft(state.UPLOAD, 0) + 1)

@@ -26,7 +26,7 @@ from dashboard.data import data
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count
 from dashboard.figures.points import PHENOMENON
-from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.figure import caption, heading, show_table
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record
 from dashboard.widgets.style import row_height
@@ -41,14 +41,10 @@ KEY = (
 
 
 def asked_rows(dataset: Dataset, name: str) -> Filters:
-    """Four filters, bound to the link; what they come to is selected on all pages."""
+    """Show four filters, bound to the link; what they come to is selected on all pages."""
     take = partial(take_search, name)
     named = phenomena(dataset)
-    for key, allowed in (
-        (state.PART, list(dataset.splits)),
-        (state.CLASS, dataset.classes),
-        (state.PHENOMENON, named),
-    ):
+    for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
         state.keep_to(key, allowed)
     with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
         split = _filter("Split", list(dataset.splits), state.PART, take)
@@ -76,7 +72,7 @@ def _filter(label: str, names: Sequence[str], key: str, take: Callable[[], None]
 
 
 def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
-    """A page of the rows; they and the place of the chosen one, None if none is."""
+    """Show a page of the rows; return them and the place of the chosen one, or None."""
     if rows.empty:
         finding("No text matches", "Leave out a filter, or look for fewer characters.")
         return None
@@ -90,27 +86,21 @@ def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
         first = (number - 1) * PAGE_ROWS
         shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
         caption(f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it.")
-    event = st.dataframe(
+    event = show_table(
         shown.assign(text=[clipped(text, SHOWN_CHARACTERS) for text in shown["text"]]),
-        hide_index=True,
-        row_height=row_height(),
+        "Texts of the data set",
+        {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)},
         height=(min(len(shown), HEIGHT_ROWS) + 1) * row_height() + 2,
-        column_config={
-            "text": st.column_config.TextColumn("Text", width=430),
-            "label": st.column_config.TextColumn("Class", width=90),
-            "split": st.column_config.TextColumn("Split", width=80),
-        },
         key=state.TEXTS,
         on_select="rerun",
         selection_mode="single-row",
-        alt="Texts of the data set",
     )
     chosen = [row for row in event["selection"]["rows"] if row < len(shown)]
     return (shown, chosen[0]) if chosen else None
 
 
 def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
-    """One text of these rows, each step on its way to tokens, and the way to the Sentence page."""
+    """Show one text of these rows, each step on its way to tokens, and the way to the Sentence page."""
     text = str(rows["text"].iloc[place])
     changes, pieces = preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
@@ -132,7 +122,6 @@ def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
 
 
 def _look_inside(rows: pd.DataFrame, place: int) -> None:
-    """These rows are selected, and the opened one is read by the chosen run."""
     texts, labels = (list(map(str, rows[name])) for name in ("text", "label"))
     if record := chosen_record():
         splits = set(rows["split"])
@@ -142,56 +131,47 @@ def _look_inside(rows: pd.DataFrame, place: int) -> None:
 
 
 def _chip(piece: Piece, ids: bool) -> str:
-    kinds = " ".join(name for name, held in (("s-unknown", piece.unknown), ("s-lost", piece.cut)) if held)
-    about = "; ".join(
-        words for words, held in (("not in the vocabulary", piece.unknown), ("cut off", piece.cut)) if held
-    )
+    kinds = " ".join(filter(None, ("s-unknown" * piece.unknown, "s-lost" * piece.cut)))
+    about = "; ".join(filter(None, ("not in the vocabulary" * piece.unknown, "cut off" * piece.cut)))
     number = f"<small>{piece.id}</small>" if ids else ""
     return f'<li class="s-plain {kinds}" title="{about}"><b>{escape(piece.token) or "·"}</b>{number}</li>'
 
 
 def take_search(name: str) -> None:
-    """A filter was changed: what it comes to is selected by rule; a callback."""
+    """Select by rule what the filters come to; a callback."""
     record = chosen_record()
     if record is None:
         return
-    filters = Filters(
-        *(str(state.draft(key, "") or "") for key in (state.PART, state.CLASS, state.PHENOMENON, state.FIND))
-    )
-    if rules := _rules(filters):
-        if not not_selected(record, name, filters):
-            selection.choose(record, Selection(rules, filters.split), by=state.FIND)
-            return
-    if state.draft(state.SELECTOR, "") == state.FIND:
+    keys = (state.PART, state.CLASS, state.PHENOMENON, state.FIND)
+    filters = Filters(*(str(state.draft(key, "") or "") for key in keys))
+    if (rules := _rules(filters)) and not not_selected(record, name, filters):
+        selection.choose(record, Selection(rules, filters.split), by=state.FIND)
+    elif state.draft(state.SELECTOR, "") == state.FIND:
         selection.clear(record)
 
 
 def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
-    """Why the run has none of these texts to select; empty: it has, or nothing is looked for."""
-    if not _rules(filters):
-        return ""
-    if record.config.data.name != name:
-        return f"{record.run} is of other data, so nothing is selected on other pages."
-    if filters.split and filters.split not in data.evaluated_splits(record.run):
-        return f"{record.run} has no predictions of {filters.split}, so nothing is selected on other pages."
-    if filters.label and filters.label not in record.classes:
-        return f"{record.run} has no class {filters.label}, so nothing is selected on other pages."
-    return ""
+    """Return why the run has none of these texts to select; empty: it has, or nothing is looked for."""
+    why = ""
+    if _rules(filters):
+        if record.config.data.name != name:
+            why = "is of other data"
+        elif filters.split and filters.split not in data.evaluated_splits(record.run):
+            why = f"has no predictions of {filters.split}"
+        elif filters.label and filters.label not in record.classes:
+            why = f"has no class {filters.label}"
+    return f"{record.run} {why}, so nothing is selected on other pages." if why else ""
 
 
 def of_one_split(record: RunRecord, filters: Filters) -> str:
-    """That of texts looked for in all splits those of one alone are selected; empty: one was chosen."""
-    if filters.split or not _rules(filters):
+    """Say that of texts looked for in all splits those of one alone are selected; empty: one was chosen."""
+    usual = selection.usual_split(data.evaluated_splits(record.run))
+    if filters.split or not usual or not _rules(filters):
         return ""
-    splits = data.evaluated_splits(record.run)
-    if not splits:
-        return ""
-    usual = "test" if "test" in splits else splits[-1]
     return f"On other pages those of {usual} are selected; choose a split for those of another."
 
 
 def _rules(filters: Filters) -> tuple[str, ...]:
-    """As rules of a selection; the split alone is none."""
     said = {"truth=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
     return tuple(f"{rule}{value}" for rule, value in said.items() if value)
 
@@ -211,22 +191,15 @@ HOW = (
 
 
 def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
-    """A table to be changed; gives the config with what was said, the rows of each class, and what is lacking."""
-    import pandas as pd
-
+    """Show labels to be changed; return the config, the rows of each class, and what is lacking."""
     places = usual_places(list(labels))
     asked = WITHHELD in labels
     with st.expander("Rename, merge or order the labels", expanded=asked):
         caption(HOW)
+        order = pd.array([places.get(name) for name in labels], dtype="Int64")
+        columns = {"label": [*labels], "rows": [*labels.values()], "class": [*labels], "place": order}
         edited = st.data_editor(
-            pd.DataFrame(
-                {
-                    "label": list(labels),
-                    "rows": list(labels.values()),
-                    "class": list(labels),
-                    "place": pd.array([places.get(name) for name in labels], dtype="Int64"),
-                }
-            ),
+            pd.DataFrame(columns),
             hide_index=True,
             row_height=row_height(),
             width="content",
@@ -255,7 +228,7 @@ def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
 
 
 def usual_places(labels: list[str]) -> dict[str, int]:
-    """The places of labels that are all known words of a scale, from 1; empty where one is not."""
+    """Return the places of labels that are all known words of a scale, from 1; empty where one is not."""
     signs = {name: SIGNS.get(name.strip().casefold()) for name in labels}
     known = {name: sign for name, sign in signs.items() if sign is not None}
     if len(known) < len(labels) or len(set(known.values())) < max(2, len(labels)):
@@ -266,7 +239,7 @@ def usual_places(labels: list[str]) -> dict[str, int]:
 def renamed(
     config: DataConfig, labels: Mapping[str, int], said: Mapping[str, str], places: Mapping[str, int | None]
 ) -> tuple[DataConfig, dict[str, int]]:
-    """The config with `rename` and `order`, and the rows of each class in that order.
+    """Return the config with `rename` and `order`, and the rows of each class in that order.
 
     An order counts where every class has a place of its own; of merged labels the lowest is that of their class.
     """

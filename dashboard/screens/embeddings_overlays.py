@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -26,18 +27,17 @@ from dashboard.figures.numbers import count
 from dashboard.figures.selecting import SELECT
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
-from dashboard.widgets.errand import begin, offer, under_way
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, heading_of, show
 from dashboard.widgets.messages import finding, problem, selection_note
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.selected import selected_here
+from dashboard.widgets.waiting import begin, offer, under_way
 
 LONGEST = 200
-"""Characters that are searched."""
 
 
 def fields(source: Source) -> tuple[str, str]:
-    """What is to be found, and the sentence that somebody typed; beside them what is chosen more rarely."""
+    """Show the fields of the map; return what is to be found, and the sentence that somebody typed."""
     state.restate(state.FIND, "")
     with st.container(key="map-fields", horizontal=True, vertical_alignment="bottom", gap="small"):
         find = st.text_input(
@@ -68,7 +68,7 @@ def fields(source: Source) -> tuple[str, str]:
 
 
 def said_found(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
-    """How many sentences contain what is searched, and the button that selects them on all pages; nothing of none."""
+    """Show how many sentences contain what is searched, and the button that selects them on all pages."""
     if not shown.find:
         return
     every, here = int(containing(points, shown.find).sum()), len(shown.found)
@@ -78,15 +78,12 @@ def said_found(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
         return
     with st.container(key="map-found", horizontal=True, vertical_alignment="center", gap="medium"):
         selection_note(what, f"{count(here)} of them on this map, each in a ring" if here < every else "each in a ring")
-        st.button(f"Select {count(every)}", key="select-found", on_click=_select, args=(source, shown.find))
-
-
-def _select(source: Source, find: str) -> None:
-    selection.choose(source.record, Selection((f"text~{find}",), source.split))
+        take = partial(selection.choose, source.record, Selection((f"text~{shown.find}",), source.split))
+        st.button(f"Select {count(every)}", key="select-found", on_click=take)
 
 
 def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, str]:
-    """A typed sentence at its place, which needs the model, and a line on how it got there."""
+    """Return a typed sentence at its place, which needs the model, and a line on how it got there."""
     if not text:
         return None, ""
     if not data.weights_fingerprint(record.run):
@@ -102,11 +99,11 @@ def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, 
 
 
 def groups_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
-    """The table, with what is selected beside it where it was picked here; gives its numbers."""
+    """Show the groups, and what is selected where it was picked here; return their numbers."""
     try:
         shown = MAP_GROUPS.shape(source)
     except NotAvailable as reason:
-        heading(str(MAP_GROUPS.title), MAP_GROUPS.name)
+        heading_of(MAP_GROUPS, about=False)
         caption(f"There are none: {reason}.")
         return {}
     key = f"fig-{MAP_GROUPS.name}"
@@ -120,22 +117,21 @@ def groups_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
 
 
 def _pick(source: Source, shown: Groups, key: str) -> None:
-    """A group was picked, or no longer: a callback."""
     name = state.picked(MAP_GROUPS.name)
     places = shown.places(name)
     selection.choose_rows(source.record, source.split, places, shown.about(name), by=key)
 
 
 def layers_below(source: Source) -> dict[str, pd.DataFrame]:
-    """The section: its figure, the offer to read them, or why there are none; gives its numbers."""
+    """Show the layers, the offer to read them, or why there are none; return their numbers."""
     try:
         known = data.layers(source.record, source.split)
     except NotAvailable as reason:
-        heading(str(MAP_LAYERS.title), MAP_LAYERS.name)
+        heading_of(MAP_LAYERS, about=False)
         caption(f"There is none: {reason}.")
         return {}
     if known is None:
-        heading(str(MAP_LAYERS.title), MAP_LAYERS.name, about=str(MAP_LAYERS.how))
+        heading_of(MAP_LAYERS)
         not_read(source)
         return {}
     shown = MAP_LAYERS.shape(source)
@@ -144,11 +140,7 @@ def layers_below(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def not_read(source: Source) -> None:
-    """The job, while it runs; else the button that begins it.
-
-    Raises:
-        NotAvailable: there are no layers to read.
-    """
+    """Show the job, or the button that begins it; NotAvailable: there are no layers to read."""
     offer(data.layer_files(source.record.run, source.split), "read-layers")
 
 
@@ -159,7 +151,7 @@ QUOTED = 60
 
 
 def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
-    """Those of the typed sentence, else of the one looked at or alone, else of all selected; None: there are none."""
+    """Return the neighbours of the typed sentence, else of the one looked at or alone, else of all selected."""
     source.text = typed if data.weights_fingerprint(source.record.run) else ""
     one = now is not None and len(now) and (now.at is not None or len(now) == 1)
     if now is not None and one:
@@ -173,46 +165,38 @@ def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
 
 
 def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFrame]:
-    """Their table, and the button that selects them; gives its numbers."""
+    """Show their table, and the button that selects them; return its numbers."""
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
     of = quoted(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
-    about = f"nearest to {of}"
     rows = near.found["row"].tolist()
-    st.button(
-        f"Select these {count(len(rows))}",
-        key="select-near",
-        on_click=selection.choose_rows,
-        args=(source.record, source.split, rows, about),
-    )
+    take = partial(selection.choose_rows, source.record, source.split, rows, f"nearest to {of}")
+    st.button(f"Select these {count(len(rows))}", key="select-near", on_click=take)
     return MAP_NEIGHBOURS.numbers(near)
 
 
 def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
-    """The training sentences that are nearest to a selection of several; gives its numbers."""
+    """Show the training sentences that are nearest to a selection of several; return their numbers."""
     if now is None or len(now) < LEAST:
         return {}
     source.choices[SELECT.name] = str(now.selection)
     try:
         if not data.find_tags(source.record, source.split, PATIENCE):
-            heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
+            heading_of(MAP_COMMON)
             st.fragment(_look_again, run_every=1.0)(source)
             return {}
         near = MAP_COMMON.shape(source)
     except (NotAvailable, RunDamaged) as error:
-        heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
+        heading_of(MAP_COMMON)
         caption(f"There are none: {error}.")
         return {}
     show(MAP_COMMON, near)
     found = near.common.found
     texts, labels = found["text"].tolist(), found["label"].tolist()
-    st.button(
-        f"Select these {count(len(texts))}",
-        key="select-training",
-        on_click=selection.choose_sentences,
-        args=(source.record, texts, labels, f"nearest in training to {count(len(now))}: {now.words}"),
-    )
+    about = f"nearest in training to {count(len(now))}: {now.words}"
+    take = partial(selection.choose_sentences, source.record, texts, labels, about)
+    st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)
     return MAP_COMMON.numbers(near)
 
 
@@ -223,7 +207,7 @@ def _look_again(source: Source) -> None:
 
 
 def not_yet(files: MapFiles, sentences: int, damage: str = "") -> None:
-    """What stands in the place of a map: an offer, a progress bar, or why it failed."""
+    """Show in the place of a map an offer, a progress bar, or why it failed."""
     name, failed = NAMES[files.config.method], errands.job(files).status == "failed"
     if under_way(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
         return

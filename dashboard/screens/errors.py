@@ -20,8 +20,7 @@ from dashboard.screens.errors_codes import coded_sessions
 from dashboard.screens.errors_reader import codes_part, elsewhere, reader
 from dashboard.screens.errors_statistics import below, filter_bar, other_run
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.messages import empty, finding, header, problem
 from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
 
@@ -31,7 +30,7 @@ PATIENCE = 0.4
 
 
 def page() -> None:
-    """One run on one split."""
+    """Show the errors of one run on one split."""
     record = chosen_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
     if record is None:
         return
@@ -46,21 +45,20 @@ def page() -> None:
     header("Errors", QUESTION, facts(record, (f"n = {count(len(table))}", wrong)), low=True)
     if why := data.lacks_texts(record):
         finding("There are no texts to read", f"{why}.")
-    there, why_not = _find_tags(record, split)
+    there, why_not = False, ""
+    try:
+        there = data.find_tags(record, split, PATIENCE)
+    except SentiscopeError as error:
+        why_not = str(error)
     shown = _selected(record, split)
     if shown is None:
         return
     filter_bar(shown, splits)
     reader(shown)
     elsewhere(shown)
-    source = Source(
-        record,
-        data,
-        split=split,
-        choices={SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})},
-        author=state.author(),
-    )
     author = state.author()  # a code that was given since then is in the file too
+    choices = {SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})}
+    source = Source(record, data, split=split, choices=choices, author=author)
     tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown), data.legible(record, author))}
     with st.container(key="pair-gathered"):
         left, right = st.columns([6, 5], gap="large")
@@ -73,14 +71,14 @@ def page() -> None:
             if why_not:
                 problem("There are no tags", why_not)
             else:
-                _until_found(record, split)
+                st.fragment(_look_again, run_every=1.0)(record, split)
     export_bar("errors", tables, figures=False)
     report_button([record.run], split, **coded_sessions(shown))
 
 
 def _split(splits: Sequence[str]) -> str:
-    """That of the selection, where there is one; else the one that was looked at last."""
-    usual, chosen = "test" if "test" in splits else splits[-1], parse(state.carried(state.SELECT))
+    """Return the split of the selection if there is one, else the last one looked at."""
+    usual, chosen = selection.usual_split(splits), parse(state.carried(state.SELECT))
     if chosen.rules:
         state.carry(state.SPLIT, chosen.split if chosen.split in splits else usual)
     state.settle(state.SPLIT, splits, usual)
@@ -88,7 +86,6 @@ def _split(splits: Sequence[str]) -> str:
 
 
 def _selected(record: RunRecord, split: str) -> Analysis | None:
-    """The rows of the link's selection; None after the page has said why there is none."""
     asked = state.carried(state.SELECT) or WRONG
     try:
         found = data.analysis(record, split, asked, state.author(), against=other_run(record, split))
@@ -97,18 +94,6 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
         problem("This selection cannot be made here", str(error).removeprefix("--where "))
         st.button("Show what is wrong", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
-
-
-def _find_tags(record: RunRecord, split: str) -> tuple[bool, str]:
-    """Whether the tags are there; if they will not be, why."""
-    try:
-        return data.find_tags(record, split, PATIENCE), ""
-    except SentiscopeError as error:
-        return False, str(error)
-
-
-def _until_found(record: RunRecord, split: str) -> None:
-    st.fragment(_look_again, run_every=1.0)(record, split)
 
 
 def _look_again(record: RunRecord, split: str) -> None:

@@ -30,9 +30,8 @@ from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.widgets.figure import caption, heading, place
-from dashboard.widgets.messages import problem
+from dashboard.widgets.messages import literal, problem
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import literal
 
 MANY = 75
 """Rows of a draw that is offered."""

@@ -34,19 +34,19 @@ from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
 from dashboard.figures.word_clouds import CLOUDS, OF_CLASS, Outcomes, find_outcomes
-from dashboard.widgets.errand import offer
-from dashboard.widgets.figure import caption, heading, place, show
+from dashboard.widgets.figure import caption, heading, heading_of, place, show
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import pick
 from dashboard.widgets.selected import inside_button
 from dashboard.widgets.style import look
+from dashboard.widgets.waiting import offer
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
-    """All of it, the tags and words in the two columns that begin with the codes; gives its tables."""
+    """Show all of it, the tags and words in the two columns that begin with the codes; return its tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = gathered(shown), overused(shown), sliced(shown)
     left, right = beside
@@ -67,10 +67,10 @@ def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> 
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """A table of which a row can be picked; without a row only what its caption says. Gives its numbers."""
+    """Show a table whose rows can be picked, or only its caption where it has none; return its numbers."""
     numbers = figure.numbers(shape)
     if all(table.empty for table in numbers.values()):
-        heading(str(figure.title), figure.name, note=figure.say(figure.note, shape), about=str(figure.how))
+        heading_of(figure, shape)
         caption(figure.say(figure.reading, shape))
     else:
         show(figure, shape, default={"picked": picked}, on_picked_change=told)
@@ -78,12 +78,10 @@ def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None
 
 
 def _slice(shown: Analysis) -> None:
-    """A slice was picked: its errors are the selection; picked again, all errors are."""
     select(shown, [WRONG, *parse(state.picked(SLICED.name) or "").rules])
 
 
 def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
-    """What to do next, each with the sentences that it is about."""
     steps = next_steps(shown, found, parts)
     heading("What to do next", "next-steps", note="as far as these numbers bear it out")
     if not steps:
@@ -99,7 +97,7 @@ UNSURE = "unsure under dropout"
 
 
 def other_run(record: RunRecord, split: str) -> str:
-    """The run that the picker below the tags holds; empty: none, as at first: nobody has asked for one."""
+    """Return the run that the picker below the tags holds; empty: none."""
     run = state.offer(state.DISAGREE, data.models_beside(record, split))
     try:
         return run if run and len(data.known(record, split).tagged.rows(f"{WITH}{run}")) else ""
@@ -109,7 +107,7 @@ def other_run(record: RunRecord, split: str) -> str:
 
 
 def beside_tags(shown: Analysis) -> None:
-    """Below the table of tags: the picker, and which tags are not there."""
+    """Show the picker below the table of tags, and which tags are not there."""
     there = data.models_beside(shown.table.record, shown.table.split)
     if there:
         st.selectbox(
@@ -127,7 +125,7 @@ def beside_tags(shown: Analysis) -> None:
 
 
 def absent(shown: Analysis, lone: str) -> str:
-    """Why tags are absent, those with the same reason together; of dropout only where nobody can ask for it."""
+    """Return why tags are absent, by reason; of dropout only where nobody can ask for it."""
     reasons: dict[str, list[str]] = {}
     own = {MODELS: lone, UNSURE: data.unsure(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
@@ -137,44 +135,38 @@ def absent(shown: Analysis, lone: str) -> str:
 
 
 def words_of_outcomes(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """Show the section; gives its table."""
+    """Show the section; return its table."""
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick(OF_CLASS, source)
     found = find_outcomes(shown, str(source.chosen(OF_CLASS)))
     note, reading = CLOUDS.say(CLOUDS.note, found), CLOUDS.say(CLOUDS.reading, found)
     with head:
-        heading(str(CLOUDS.title), CLOUDS.name, note=note, about=str(CLOUDS.how))
+        heading_of(CLOUDS, found)
     if any(found.found.values()):
-        alternative = CLOUDS.alternative(found, note, reading)
-        place(
-            CLOUDS.draw(found, look()),
-            CLOUDS.name,
-            alternative,
-            on_picked_change=lambda: _pick_cloud_word(shown, found),
-        )
+        alternative, take = CLOUDS.alternative(found, note, reading), lambda: _pick_cloud_word(shown, found)
+        place(CLOUDS.draw(found, look()), CLOUDS.name, alternative, on_picked_change=take)
     caption(reading)
     return CLOUDS.numbers(found)
 
 
 def _pick_cloud_word(shown: Analysis, found: Outcomes) -> None:
-    """Select the sentences of the word that was picked; picked again, all errors."""
     outcome, _, words = state.picked(CLOUDS.name).partition(": ")
     select(shown, found.rules(outcome, words) if words else [WRONG])
 
 
 def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """The section; gives its tables."""
+    """Show the section; return its tables."""
     if source.split == TRAIN:
         return {}
     try:
         found = SHIFT.shape(source)
     except NotAvailable:
-        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        heading_of(SHIFT)
         offer(DatasetShift.of(data.store(), source.record, source.split), "look-for-shift")
         return {}
     if found.found["left_out"]:
-        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        heading_of(SHIFT)
         caption(found.sentence)
         return {}
     with st.container(key="pair-shift"):
@@ -187,9 +179,8 @@ def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
 
 
 def _words(found: Shifted, shown: Analysis) -> None:
-    """A word that is picked selects every sentence with it, right and wrong ones."""
     if not found.found["words"]:
-        heading(str(SHIFT_WORDS.title), SHIFT_WORDS.name, note=SHIFT_WORDS.say(SHIFT_WORDS.note, found))
+        heading_of(SHIFT_WORDS, found, about=False)
         caption(SHIFT_WORDS.say(SHIFT_WORDS.reading, found))
         return
     held = {str(clause) for clause in shown.clauses}
@@ -199,7 +190,6 @@ def _words(found: Shifted, shown: Analysis) -> None:
 
 
 def _pick_word(shown: Analysis) -> None:
-    """A callback; picked again, all errors are selected."""
     words = state.picked(SHIFT_WORDS.name)
     select(shown, ["all", f"word={words}"] if words else [])
 
@@ -207,11 +197,10 @@ def _pick_word(shown: Analysis) -> None:
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
 ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
-"""Texts with two labels that are named."""
 
 
 def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
-    """The section; gives its tables."""
+    """Show the section; return its tables."""
     try:
         found = DOUBTED.shape(source)
     except NotAvailable:
@@ -219,13 +208,8 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
         return {}
     rows = found.found["rows"][:LABELS_SHOWN]
-    show(
-        DOUBTED,
-        found,
-        more="Choose a row to read its sentence." if rows else "",
-        on_select=partial(_take_row, source, rows),
-        selection_mode="single-row",
-    )
+    more, take = "Choose a row to read its sentence." if rows else "", partial(_take_row, source, rows)
+    show(DOUBTED, found, more=more, on_select=take, selection_mode="single-row")
     now = selection.chosen(source.record)
     if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
         _opened(source, now)
@@ -237,14 +221,11 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         )
         more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
         caption(f"The same text with several labels: {named}{more}.")
-    if not found.found["rows"]:
-        return {}
-    return DOUBTED.numbers(found)
+    return DOUBTED.numbers(found) if found.found["rows"] else {}
 
 
 def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The sentence of the chosen row is the selection; chosen again, nothing is: a callback."""
-    at = next(iter(state.draft(state.current(ROW), {}).get("selection", {}).get("rows", [])), None)
+    at = next(iter(state.rows_of(ROW)), None)
     if at is None or at >= len(rows):
         selection.clear(source.record)
         return
@@ -257,7 +238,6 @@ def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _opened(source: Source, now: selection.Chosen) -> None:
-    """The chosen one whole, where the list above does not have it, and into Sentence."""
     with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
         said = f"is {now.label(0)}" if now.label(0) else ""
         st.html(f'<div class="s-sel"><b>{escape(now.text(0))}</b> <span>{escape(said)}</span></div>', width="stretch")
@@ -266,7 +246,6 @@ def _opened(source: Source, now: selection.Chosen) -> None:
 
 
 def _selecting(source: Source, found: Mapping[str, Any]) -> None:
-    """Buttons that make the doubted rows the selection of all pages, to be read and coded."""
     record, split = source.record, source.split
     likely = [row for row in found["rows"] if row["likely"]]
     here = [row["key"] for row in likely if row["split"] == split]
@@ -276,45 +255,36 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
     both = [each for each in found["conflicts"] if any(row["split"] == TRAIN for row in each["rows"])]
     both = both if split != TRAIN and record.config.data.texts else []
     of_both = [each["text"] for each in both], [" or ".join(each["labels"]) for each in both]
+    rows, sentences = partial(selection.choose_keys, record, split), partial(selection.choose_sentences, record)
     offers: list[tuple[str, int, Callable[[], None]]] = [
-        (f"of {split}", len(here), partial(selection.choose_keys, record, split, here, DOUBT)),
-        (f"of {TRAIN}", len(training), partial(selection.choose_sentences, record, *of_training, f"{DOUBT}, {TRAIN}")),
-        (
-            f"of {split} with another label elsewhere",
-            len(twice),
-            partial(selection.choose_keys, record, split, twice, TWICE),
-        ),
-        (
-            f"of {TRAIN} with several labels",
-            len(both),
-            partial(selection.choose_sentences, record, *of_both, f"{TWICE}, {TRAIN}"),
-        ),
+        (f"of {split}", len(here), partial(rows, here, DOUBT)),
+        (f"of {TRAIN}", len(training), partial(sentences, *of_training, f"{DOUBT}, {TRAIN}")),
+        (f"of {split} with another label elsewhere", len(twice), partial(rows, twice, TWICE)),
+        (f"of {TRAIN} with several labels", len(both), partial(sentences, *of_both, f"{TWICE}, {TRAIN}")),
     ]
     with st.container(key="doubted-selects", horizontal=True, gap="medium"):
         for place, (words, n, choose) in enumerate(offers):
             if n:
-                st.button(
-                    f"Select the {count(n)} {words}", key=f"select-doubted-{place}", type="tertiary", on_click=choose
-                )
+                label, key = f"Select the {count(n)} {words}", f"select-doubted-{place}"
+                st.button(label, key=key, type="tertiary", on_click=choose)
 
 
 def unsure_offer(source: Source) -> None:
-    """The job while it runs, or the button that begins it; nothing once the tag is there, or can never be."""
-    found = data.unsure(source.record, source.split)
-    if found.files is None or errands.job(found.files).status == "done":
-        return
-    offer(found.files, "find-unsure", about=True)
+    """Show the job, or the button that begins it; nothing once the tag is there, or can never be."""
+    files = data.unsure(source.record, source.split).files
+    if files is not None and errands.job(files).status != "done":
+        offer(files, "find-unsure", about=True)
 
 
 def filter_bar(shown: Analysis, splits: Sequence[str]) -> None:
-    """The selection as a sentence whose words can be changed."""
+    """Show the selection as a sentence whose words can be changed."""
     key = state.figure_key("filter")
     drawn = state.confirmed(key)
     place(sentence(shown, look(), splits), "filter", "", on_changes_change=lambda: _chosen(key, shown, drawn))
 
 
 def pick_row(shown: Analysis, figure: str, before: str) -> None:
-    """A row of a table was picked, or no longer: it becomes a word of the filter; a callback."""
+    """Make a row of a table that was picked a word of the filter; a callback."""
     rule = state.picked(figure)
     word = word_of(shown.facets, rule or before)
     select(shown, changed(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))

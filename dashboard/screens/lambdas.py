@@ -20,9 +20,7 @@ from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import show, show_others
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, problem
-from dashboard.widgets.next_step import next_step
+from dashboard.widgets.messages import empty, finding, header, next_step, problem
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, facts
 
@@ -41,7 +39,7 @@ HEADS = "Each head has its own lambda: thin lines, named on hover. The thick lin
 
 
 def page() -> None:
-    """The chosen run in focus, others behind it."""
+    """Show the chosen run in focus, others behind it."""
     record = chosen_run("Lambdas", QUESTION, purpose="The course of its lambdas is drawn here")
     if record is None:
         return
@@ -50,11 +48,8 @@ def page() -> None:
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
     seeds = other_seeds(record, others)
-    header(
-        "Lambdas",
-        QUESTION,
-        facts(record, (count(1 + len(seeds)), "seeds of these settings" if seeds else "seed of these settings")),
-    )
+    many = "seeds of these settings" if seeds else "seed of these settings"
+    header("Lambdas", QUESTION, facts(record, (count(1 + len(seeds)), many)))
     state.follow(state.COMPARED, record.run, seeds)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose(SCALE, Source(record, data))
@@ -74,7 +69,6 @@ def page() -> None:
 
 
 def _watch(run: str) -> None:
-    """Drawn anew while the run is live; one full run at its end switches the clock off."""
     record = data.store().read(run)
     if record.status not in LIVE:
         st.rerun()
@@ -97,13 +91,11 @@ def _show(record: RunRecord) -> None:
     _notes(record, shown.tracks)
     show(COURSE, shown)
     show(FINAL, shown)
-    tables = COURSE.numbers(shown)
-    every = {**tables, **_other_numbers(record)}
-    export_bar("lambdas", {**every, **show_others(source, "lambdas", PLACED)})
+    tables: dict[str, Table] = {**COURSE.numbers(shown), **_other_numbers(record)}
+    export_bar("lambdas", {**tables, **show_others(source, "lambdas", PLACED)})
 
 
 def _without_lambda(record: RunRecord) -> None:
-    """What the model has instead: gates, temperatures, factors of positions, a lexicon; and where there is a lambda."""
     lines, table = data.learned_numbers(record), record_numbers(record)
     header("Lambdas", OTHERS if lines else KNOWS if len(table) else QUESTION, facts(record))
     tables = _other_numbers(record)
@@ -121,7 +113,6 @@ def _without_lambda(record: RunRecord) -> None:
 
 
 def _other_numbers(record: RunRecord) -> dict[str, Table]:
-    """Show where every learned number but lambda ended; gives its course too."""
     lines = data.learned_numbers(record)
     if not lines:
         return {}
@@ -132,16 +123,14 @@ def _other_numbers(record: RunRecord) -> dict[str, Table]:
 
 
 def _notes(record: RunRecord, tracks: Sequence[Track]) -> None:
-    """What changes how the figure is to be read."""
-    notes = []
-    if subtracts(record):
-        notes.append(SUBTRACTS)
-    if record.config.model.attention.mixing == "differential-v2":
-        notes.append(DEPENDS.format(preset=record.preset))
-    if tracks[0].heads:
-        notes.append(HEADS)
-    if notes:
-        finding("How to read lambda here", " ".join(notes))
+    depends = record.config.model.attention.mixing == "differential-v2"
+    notes = (
+        SUBTRACTS if subtracts(record) else "",
+        DEPENDS.format(preset=record.preset) if depends else "",
+        HEADS if tracks[0].heads else "",
+    )
+    if any(notes):
+        finding("How to read lambda here", " ".join(filter(None, notes)))
 
 
 def _nothing_yet(record: RunRecord) -> tuple[str, str]:

@@ -16,9 +16,7 @@ from dashboard.figures.results import headline, offered, run_frame
 from dashboard.screens.overview_table import arrival, board_table, bring_in
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty
-from dashboard.widgets.next_step import next_step
+from dashboard.widgets.messages import empty, header, next_step
 from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"
@@ -36,7 +34,7 @@ LIVE = (
 
 
 def page() -> None:
-    """Next step, then the runs."""
+    """Show the next step and the runs."""
     records = data.runs()
     st.fragment(_notice, run_every=POLL_SECONDS)(_states(records))
     names = metric_names(records)
@@ -70,7 +68,6 @@ def page() -> None:
 
 
 def _facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tuple[str, str]]:
-    """What the page is about: the data where there is one data set, else how many runs."""
     if not records:
         return []
     done = [record for record in records if record.status == "done"]
@@ -84,7 +81,7 @@ def _facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tuple[s
 
 
 def _test(shown: Sequence[Board]) -> None:
-    """What needs tests comes when everything else stands there: the brackets of many models take seconds."""
+    """Test for ties after everything else is drawn: it takes seconds where there are many models."""
     untested = [board for board in shown if data.ties(board).groups is None]
     for board in untested:
         data.test_ties(board)
@@ -93,18 +90,16 @@ def _test(shown: Sequence[Board]) -> None:
 
 
 def _states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:
-    """What a run that was begun, ended or removed elsewhere changes."""
     return [(record.run, record.status) for record in records]
 
 
 def _notice(shown: list[tuple[str, str]]) -> None:
-    """Looks at the runs every other second; one full run when another tab or a terminal has changed them."""
+    """Redraw the page when another tab or a terminal has changed the runs."""
     if _states(data.runs()) != shown:
         st.rerun()
 
 
 def _advice(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
-    """Title, text, button, page and run of the one thing to do next."""
     for status, title, text in LIVE:
         if live := next((record.run for record in records if record.status == status), ""):
             return title.format(live), text, "Watch it", "train", live

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -21,12 +23,11 @@ from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import finding as show_finding
 from dashboard.widgets.messages import opening, problem, selection_note
-from dashboard.widgets.run_removal import removal_button
+from dashboard.widgets.runs import removal_button
 from dashboard.widgets.style import look
 
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 LEAST, MOST = 2, 6
-"""Models that are compared at once."""
 HOW = (
     "Mean over seeds. The interval counts the drawing of test sentences and, where there are "
     "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "
@@ -35,7 +36,7 @@ HOW = (
 
 
 def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
-    """What the order says, a heading, and one row per model; a picked row offers its pages."""
+    """Show what the order says, a heading, and one row per model; a picked row offers its pages."""
     tested = data.ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
@@ -56,7 +57,6 @@ def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Non
 
 
 def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
-    """The heading, and what can be done with the whole table; gives the place at its end."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         n = data.test_rows(board.measured[0].record) if board.measured else 0
         note = f"n = {count(n)} test sentences, best first" if n else ""
@@ -66,69 +66,42 @@ def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGene
 
 
 def _rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
-    """The table; gives the rows that are ticked, which outlast a visit to another page, and the row that is picked."""
+    """Show the table; return the ticked rows, which outlast a visit to another page, and the picked one."""
     name = f"{state.current(state.ROWS)}-{board.name}"
     begun = state.begun(state.figure_key(name), state.TICKED + board.name, ())
-    found = place(
-        data.models_table(board, groups, begun, look()),
-        name,
-        f"Models on {board.name}",
-        default={"ticked": list(begun)},
-        on_picked_change=_told,
-        on_ticked_change=_told,
-        on_unfolded_change=_told,
-    )
+    told: dict[str, Any] = dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None)
+    table = data.models_table(board, groups, begun, look())
+    found = place(table, name, f"Models on {board.name}", default={"ticked": list(begun)}, **told)
     ticked = [entry.id for entry in board.measured if entry.id in (found.get("ticked") or ())]
     state.put(state.TICKED + board.name, ticked)
     return ticked, found.get("picked") or ""
 
 
-def _told() -> None:
-    """A component tells only what somebody listens to."""
-
-
 def _order(metrics: Mapping[str, str]) -> None:
-    """What the models are ordered by; nothing to choose before one has been measured."""
     if len(metrics) > 1:
         state.keep_to(state.METRIC, list(metrics))
         with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
             st.html('<span class="s-note">by</span>', width="content")
-            st.selectbox(
-                "Order by",
-                list(metrics),
-                key=state.METRIC,
-                bind="query-params",
-                width=250,
-                label_visibility="collapsed",
-            )
+            options: dict[str, Any] = {"width": 250, "label_visibility": "collapsed"}
+            st.selectbox("Order by", list(metrics), key=state.METRIC, bind="query-params", **options)
 
 
 def _record(board: Board, row: str) -> RunRecord | None:
-    """The run of a row, of a model of several the first; None where there is no such row any longer."""
     found = {record.run: record for entry in board.entries for record in entry.model.records}
     return found.get(row) or next((entry.record for entry in board.entries if entry.id == row), None)
 
 
 def _compare(board: Board, ticked: Sequence[str]) -> None:
-    """The button that leads to Compare, with what to do before."""
     runs = [record.run for entry in board.entries if entry.id in ticked for record in entry.model.runs.values()]
     ready = LEAST <= len(ticked) <= MOST
     words = f"{len(ticked)} ticked" if ready else f"Tick {LEAST} to {MOST} models to compare them"
     st.html(f'<span class="s-note">{words}</span>', width="content")
-    pressed = st.button(
-        "Compare",
-        type="primary",
-        key=f"compare-{board.name}",
-        disabled=not ready,
-        on_click=state.choose_run,
-        args=(runs[0] if runs else state.run(),),
-    )
-    if pressed:
+    choose = partial(state.choose_run, runs[0] if runs else state.run())
+    if st.button("Compare", f"compare-{board.name}", type="primary", disabled=not ready, on_click=choose):
         state.go("compare", **{state.COMPARE: runs})
 
 
 def _offer(record: RunRecord) -> None:
-    """What can be done with a picked run."""
     run, known = record.run, cost(data.efficiency(record)) if record.status == "done" else ""
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
         selection_note(run, shorten(record.reason, SHOWN) or known or "open it on")
@@ -142,16 +115,15 @@ def _offer(record: RunRecord) -> None:
 
 
 def _measure(run: str) -> None:
-    """Offers to find out what a prediction takes on this machine, where nobody knows yet."""
     if not st.button("Measure", key=f"measure-{run}", type="tertiary", help="Time and memory of a prediction"):
         return
-    with st.spinner("Measuring"):
-        try:
+    try:
+        with st.spinner("Measuring"):
             measure_apart(data.store(), [run])
-        except SentiscopeError as error:
-            problem("It could not be measured", str(error))
-            return
-    st.rerun()
+    except SentiscopeError as error:
+        problem("It could not be measured", str(error))
+    else:
+        st.rerun()
 
 
 ZIP_HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"
@@ -159,13 +131,13 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 
 
 def arrival() -> None:
-    """What came in with the last click, or why it was refused; shown once."""
+    """Show what came in with the last click."""
     if run := state.take(state.ARRIVED):
         show_finding(f"{run} is here", "It is now chosen on every page.")
 
 
 def bring_in() -> None:
-    """Take a run in."""
+    """Offer to take a run in."""
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
@@ -180,31 +152,26 @@ def bring_in() -> None:
 
 
 def _from_file(key: str) -> None:
-    file = state.draft(key, None)
-    if file is not None:
+    if (file := state.draft(key, None)) is not None:
         state.put(state.TAKEN, state.draft(state.TAKEN, 0) + 1)  # another key: an empty uploader
         _take(lambda: import_zip(data.store(), file, file.name))
 
 
 def _from_path() -> None:
-    path = str(state.draft(state.RUN_PATH, "")).strip()
-    if path:
+    if path := str(state.draft(state.RUN_PATH, "")).strip():
         _take(lambda: import_run(data.store(), Path(path)))
 
 
 def _take(read: Callable[[], str]) -> None:
-    try:
+    with state.refusals(state.REFUSED):
         run = read()
-    except SentiscopeError as error:
-        state.put(state.REFUSED, str(error))
-        return
-    state.put(state.ARRIVED, run)
-    state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
-    state.choose_run(run)
+        state.put(state.ARRIVED, run)
+        state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+        state.choose_run(run)
 
 
 def export_button(run: str, status: str) -> None:
-    """The run as one zip file, packed when it is clicked."""
+    """Offer the run as one zip file, packed when it is clicked."""
     if status in ("done", "failed", "cancelled"):
         st.download_button(
             "Export · zip",

@@ -27,45 +27,20 @@ from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats
 from dashboard.figures.saved import SAVED
 from dashboard.figures.source import Source
+from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_elsewhere import elsewhere
-from dashboard.screens.performance_selection import (
-    BAR,
-    ELSEWHERE,
-    KINDS,
-    beside,
-    every_metric,
-    marked_cell,
-    multi_label,
-    pick_outcome,
-    saved_slices,
-    take_bar,
-    take_cell,
-    take_phenomenon,
-    threshold_bar,
-)
+from dashboard.widgets.bars import stats
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show_of, show_others
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import differing, empty, finding
-from dashboard.widgets.options import asked, choose
+from dashboard.widgets.figure import caption, show_of, show_others, show_table, show_tables
+from dashboard.widgets.messages import differing, empty, finding, header
+from dashboard.widgets.options import asked, choose, choose_split
 from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.selected import mark_cell, selected_here
-from dashboard.widgets.stats import stats
-from dashboard.widgets.style import row_height
 
 PLACED: tuple[Figure[Any], ...] = (
-    METRICS,
-    CONFUSION,
-    CONFIDENCE,
-    CLASSES,
-    COSTS,
-    LABELS,
-    ROC,
-    PR,
-    CALIBRATION,
-    PHENOMENA,
-    SAVED,
+    *(METRICS, CONFUSION, CONFIDENCE, CLASSES, COSTS, LABELS),
+    *(ROC, PR, CALIBRATION, PHENOMENA, SAVED),
 )
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
@@ -75,7 +50,7 @@ INTERVALS = (
 
 
 def page() -> None:
-    """One run on one split."""
+    """Show how good one run is on one split."""
     record = chosen_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes are shown here")
     if record is None:
         return
@@ -84,15 +59,10 @@ def page() -> None:
         header("Performance", QUESTION, facts(record))
         empty(*_not_yet(record), "train")
         return
-    state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
     head = st.empty()
     with head:  # until it is known how many examples there are, and where they cannot be read
         header("Performance", QUESTION, facts(record))
-    about = "Choose a model on validation, report it on test"
-    split = (
-        st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about)
-        or splits[-1]
-    )
+    split = choose_split(splits, about="Choose a model on validation, report it on test")
     source = Source(record, data, split=split, author=state.author())
     report = source.report
     n = len(report.examples)
@@ -101,25 +71,24 @@ def page() -> None:
     if why := data.lacks_texts(record):
         finding("There are no texts to read", f"{why}.")
     if n < FEW:
-        finding(
-            f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
-        )
+        few = "Figures on fewer than 30 examples say little; look at the sentences themselves."
+        finding(f"Only {n} sentences", few)
     differing(data.split_differences(record, split))
     if record.task == "multi":
-        decision, report, tables = multi_label(source)
+        decision, report, tables = parts.multi_label(source)
     else:
         stats(metric_stats(record, split, report))
         caption(f"{INTERVALS} {absent_classes(source)}".rstrip())
-        tables = every_metric(source)
-        threshold_bar(source)
+        tables = parts.every_metric(source)
+        parts.threshold_bar(source)
         decision = source.once(answers.decision)
     _counted(decision)
-    pick_outcome(source, decision)
+    parts.pick_outcome(source, decision)
     tables |= _answers(source, decision)
     tables |= _curves(source)
-    tables |= _details(source) | saved_slices(source) | show_others(source, "performance", PLACED)
+    tables |= _details(source) | parts.saved_slices(source) | show_others(source, "performance", PLACED)
     with contextlib.suppress(NotAvailable):
-        tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
+        tables |= show_tables(source, NUMBERS_OF)
     tables |= elsewhere(record)
     export_bar("performance", {**tables, "Sentences": report.examples})
     report_button([record.run], split)
@@ -132,7 +101,6 @@ def _not_yet(record: RunRecord) -> tuple[str, str, str]:
 
 
 def _counted(decision: Decision) -> None:
-    """The counts at the threshold, in words."""
     share, low, high = decision.accuracy
     answered = len(decision.rows)
     if not answered:
@@ -140,75 +108,55 @@ def _counted(decision: Decision) -> None:
         return
     who = f"{count(answered)} of {count(decision.total)} sentences get an answer; " if decision.positive is None else ""
     right = f"{count(int(decision.correct.sum()))} of {count(answered)} right"
-    caption(
-        f"At {number(decision.threshold, 2)}: {who}{right}, accuracy {number(share)} ({number(low)} to {number(high)})."
-    )
+    accuracy = f"accuracy {number(share)} ({number(low)} to {number(high)})"
+    caption(f"At {number(decision.threshold, 2)}: {who}{right}, {accuracy}.")
 
 
 def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
-    """What is confused with what, beside it how sure each answer was; the sentences stand beside what was clicked."""
     now = selection.chosen_of(source.record, source.split)
-    elsewhere = state.draft(state.SELECTOR, "") in ELSEWHERE
+    elsewhere = state.draft(state.SELECTOR, "") in parts.ELSEWHERE
     beside_cells = now is not None and not elsewhere
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
         asked(CELLS, source)
-        matrix = show_of(
-            source,
-            CONFUSION,
-            more="Click a cell to read its sentences.",
-            on_select=partial(take_cell, source, decision, state.CELL),
-            selection_mode="points",
-        )
-        mark_cell(state.CELL, marked_cell(decision, now), len(decision.classes))
+        take = partial(parts.take_cell, source, decision, state.CELL)
+        taken: dict[str, Any] = {"on_select": take, "selection_mode": "points"}
+        tables = show_tables(source, CONFUSION, more="Click a cell to read its sentences.", **taken)
+        mark_cell(state.CELL, parts.marked_cell(decision, now), len(decision.classes))
         choose(CELLS, source)
-        tables = CONFUSION.numbers(matrix)
         with st.expander("The same counts as a table"):
-            st.dataframe(
-                tables["Confusion"],
-                hide_index=True,
-                row_height=row_height(),
-                alt="Confusion matrix, counts",
-                key=state.current(state.CELLS),
-                on_select=partial(take_cell, source, decision, state.CELLS),
-                selection_mode="single-cell",
-            )
+            key, take = state.current(state.CELLS), partial(parts.take_cell, source, decision, state.CELLS)
+            taken = {"on_select": take, "selection_mode": "single-cell"}
+            show_table(tables["Confusion"], "Confusion matrix, counts", key=key, **taken)
     if now is not None and beside_cells:
         with right:
             selected_here(source.record, now, (state.CELL, state.CELLS))
         with st.container(key="pair-outcomes"):
             left, right = st.columns(2, gap="large")
     with left if beside_cells else right:
-        show_of(
-            source,
-            CONFIDENCE,
-            more="Click a bar to read its sentences.",
-            on_select=partial(take_bar, source, decision),
-            selection_mode="points",
-        )
-        beside(source, now, BAR)
+        taken = {"on_select": partial(parts.take_bar, source, decision), "selection_mode": "points"}
+        show_of(source, CONFIDENCE, more="Click a bar to read its sentences.", **taken)
+        parts.beside(source, now, parts.BAR)
     with right:
-        tables |= CLASSES.numbers(show_of(source, CLASSES))
+        tables |= show_tables(source, CLASSES)
     return tables
 
 
 def _curves(source: Source) -> dict[str, pd.DataFrame]:
-    """Over all thresholds: how well it ranks; returns the points."""
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
     tables: dict[str, pd.DataFrame] = {}
     try:
         for column, figure in zip(columns, (ROC, PR), strict=True):
             with column:
-                tables |= figure.numbers(show_of(source, figure))
+                tables |= show_tables(source, figure)
     except NotAvailable:
         finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
     return tables
 
 
 def _details(source: Source) -> dict[str, pd.DataFrame]:
-    """Costs, calibration and phenomena, as far as there are some; returns their tables."""
     figures: tuple[Figure[Any], ...] = (COSTS, CALIBRATION, PHENOMENA)
     with st.container(key="pair-details"):
         columns = st.columns(2, gap="large")
@@ -220,10 +168,10 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
         with contextlib.suppress(NotAvailable), column:
             if figure is CALIBRATION:
                 choose(PROBABILITIES, source)
-            taken: dict[str, Any] = {"on_select": partial(take_phenomenon, source), "selection_mode": "points"}
-            tables |= figure.numbers(show_of(source, figure, **(taken if figure is PHENOMENA else {})))
+            taken: dict[str, Any] = {"on_select": partial(parts.take_phenomenon, source), "selection_mode": "points"}
+            tables |= show_tables(source, figure, **(taken if figure is PHENOMENA else {}))
             if figure is PHENOMENA:
-                beside(source, now, KINDS)
+                parts.beside(source, now, parts.KINDS)
             column = next(free)
     return tables
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.data import library
 from core.exceptions import SentiscopeError
+from core.runs import errands
+from core.runs.errands import OnWait
 from core.runs.record import RunRecord
-from dashboard import access, measuring, state
+from core.runs.store import RunStore
+from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.elsewhere import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
 from dashboard.figures.numbers import count
-from dashboard.measuring import Asked
+from dashboard.widgets.bars import stats
 from dashboard.widgets.figure import caption, show
 from dashboard.widgets.messages import finding, notes, problem, progress
-from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
 if TYPE_CHECKING:
@@ -34,8 +39,39 @@ HOW = (
 )
 
 
+@dataclass(frozen=True)
+class OtherData:
+    """On which data a run is to be measured, and how; as `core.api.evaluate` takes it."""
+
+    run: str
+    data: str
+    split: str = ""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    by: str = ""
+    against: str = ""
+    limit_test: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words(self) -> list[str]:
+        """Return the command."""
+        given = {"--data": self.data, "--split": self.split, "--by": self.by, "--against": self.against}
+        given["--limit"] = str(self.limit_test or "")
+        words = [word for name, value in given.items() if value for word in (name, value)]
+        words += [word for old, new in self.rename.items() for word in ("--map", f"{old}={new}")]
+        words += [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
+        return ["evaluate", self.run, "--json", *words]
+
+
+def evaluate_apart(wanted: OtherData, on_wait: OnWait) -> dict[str, Any]:
+    """Return what `sentiscope evaluate --json` says; `on_wait` and errors as of `core.runs.errands.answer`."""
+    name = f"evaluate-{os.getpid()}-{time.time_ns()}"
+    found: dict[str, Any] = errands.answer(RunStore(), wanted.words, name, on_wait=on_wait)
+    return found
+
+
 def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
-    """The section; gives the tables of what was measured."""
+    """Show the section; return the tables of what was measured."""
     with st.expander("Evaluate on other data"):
         caption(HOW)
         chosen = _chosen()
@@ -44,8 +80,7 @@ def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
         return _shown(state.draft(state.ELSEWHERE, None), record)
 
 
-def _chosen() -> Asked | None:
-    """Which data: a known name, a path, or a file; None where nothing is chosen."""
+def _chosen() -> OtherData | None:
     known, typed = access.names(here=True), state.draft("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -71,22 +106,18 @@ def _chosen() -> Asked | None:
     try:
         if file is not None:
             kept = library.keep_file(access.library_folder(), file.name, file.getvalue())
-            return Asked("", str(kept), split)
+            return OtherData("", str(kept), split)
         if name:
             settings = dict(access.option(name).settings)
-            return Asked("", str(settings.pop("data.name")), split, settings=_reading(settings))
+            source = str(settings.pop("data.name"))
+            reading = {name: value for name, value in settings.items() if name.startswith("data.")}
+            return OtherData("", source, split, settings=reading)
     except SentiscopeError as error:
         problem("These data cannot be used", str(error))
     return None
 
 
-def _reading(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the settings of a data set those that say how its files are read."""
-    return {name: value for name, value in settings.items() if name.startswith("data.")}
-
-
-def _match(record: RunRecord, chosen: Asked) -> None:
-    """The labels in a table that a person may change, and the button."""
+def _match(record: RunRecord, chosen: OtherData) -> None:
     try:
         offered = data.offered(record, chosen.data, chosen.split, tuple(sorted(chosen.settings.items())))
     except SentiscopeError as error:
@@ -99,16 +130,9 @@ def _match(record: RunRecord, chosen: Asked) -> None:
         others = [other.run for other in data.runs() if _comparable(other, record)]
         against = st.selectbox("Against", [NONE, *others], key="elsewhere-against", width=220)
         limit = st.number_input("Rows at most", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
-        wanted = Asked(
-            record.run,
-            chosen.data,
-            chosen.split,
-            rename,
-            "" if by in (None, NONE) else by,
-            "" if against in (None, NONE) else against,
-            int(limit or 0),
-            chosen.settings,
-        )
+        by, against = ("" if each in (None, NONE) else each for each in (by, against))
+        told: dict[str, Any] = {"by": by, "against": against, "limit_test": int(limit or 0)}
+        wanted = replace(chosen, run=record.run, rename=rename, **told)
         lacking = [label for label, name in meant.items() if name is None]
         start = st.button("Evaluate", type="primary", key="elsewhere-start", disabled=bool(lacking))
     if lacking:
@@ -124,10 +148,11 @@ def _comparable(other: RunRecord, record: RunRecord) -> bool:
 
 
 def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
-    """Label → class, `LEFT_OUT`, or None where nobody has said; as the table has it now."""
+    """Return label → class, `LEFT_OUT`, or None where nobody has said."""
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
+    classes = [*record.classes, LEFT_OUT]
     rows = pd.DataFrame({"label": list(offered.labels), "rows": list(offered.labels.values()), "class": names})
     edited = st.data_editor(
         rows,
@@ -138,21 +163,17 @@ def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
         column_config={
             "label": st.column_config.TextColumn("Label there", width=220),
             "rows": st.column_config.NumberColumn("Rows", width=90),
-            "class": st.column_config.SelectboxColumn(
-                "Class of this run", options=[*record.classes, LEFT_OUT], width=220
-            ),
+            "class": st.column_config.SelectboxColumn("Class of this run", options=classes, width=220),
         },
         key=state.current(f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"),
     )
     caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
-    return {
-        str(label): None if pd.isna(name) else str(name)
-        for label, name in zip(edited["label"], edited["class"], strict=True)
-    }
+    named = zip(edited["label"], edited["class"], strict=True)
+    return {str(label): None if pd.isna(name) else str(name) for label, name in named}
 
 
-def _measure(wanted: Asked) -> None:
-    """In a process of its own; whatever is clicked meanwhile, *Stop* too, ends it."""
+def _measure(wanted: OtherData) -> None:
+    """Measure in another process; any click meanwhile, *Stop* too, ends it."""
     st.button("Stop", icon=":material/stop:", key="elsewhere-stop", help="Nothing half done is kept")
     place = st.empty()
 
@@ -161,7 +182,7 @@ def _measure(wanted: Asked) -> None:
             progress("Evaluating", what, share)
 
     try:
-        state.put(state.ELSEWHERE, measuring.evaluate(wanted, tell))
+        state.put(state.ELSEWHERE, evaluate_apart(wanted, tell))
     except SentiscopeError as error:
         place.empty()
         problem("It could not be evaluated", str(error))
@@ -170,7 +191,6 @@ def _measure(wanted: Asked) -> None:
 
 
 def _shown(measured: dict[str, Any] | None, record: RunRecord) -> dict[str, pd.DataFrame]:
-    """What was measured last, where it was of this run."""
     if measured is None or measured["run"] != record.run:
         return {}
     stats(measured_stats(measured))

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable
 from functools import partial
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,12 +30,12 @@ from dashboard.figures.points import PHENOMENON
 from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
-from dashboard.widgets.figure import caption, heading, show, show_of
+from dashboard.widgets.bars import stats
+from dashboard.widgets.figure import caption, heading, heading_of, show, show_of, show_table
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.selected import selected_here
-from dashboard.widgets.stats import stats
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.style import look
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
@@ -44,12 +45,9 @@ ELSEWHERE = (BAR, KINDS, SLICES)
 
 
 def take_cell(source: Source, decision: Decision, by: str) -> None:
-    """The clicked cell of the matrix, in its figure or in its table (`by`)."""
-    cell = state.selected_cell(decision.classes)
-    rows = np.empty(0, np.int64)
-    said: tuple[str, ...] = ()
-    about = ""
-    if cell is not None:
+    """Select the clicked cell of the matrix, in its figure or in its table (`by`)."""
+    rows, said, about = np.empty(0, np.int64), tuple[str, ...](), ""
+    if cell := state.selected_cell(decision.classes):
         true, predicted = cell
         rows = decision.rows[(decision.labels == true) & (decision.predicted == predicted)]
         names = decision.classes[true], decision.classes[predicted]
@@ -59,7 +57,7 @@ def take_cell(source: Source, decision: Decision, by: str) -> None:
 
 
 def marked_cell(decision: Decision, chosen: Chosen | None) -> tuple[int, int] | None:
-    """The cell of the matrix that is selected, however it came to be: after a reload too."""
+    """Return the cell of the matrix that is selected, however it came to be: after a reload too."""
     if chosen is None or chosen.places.max(initial=-1) >= decision.total:
         return None
     true, predicted = np.full((2, decision.total), -1)
@@ -68,10 +66,9 @@ def marked_cell(decision: Decision, chosen: Chosen | None) -> tuple[int, int] | 
 
 
 def take_bar(source: Source, decision: Decision) -> None:
-    """The clicked bar of the right or wrong answers at one probability."""
-    points = state.points_of(BAR)
+    """Select the clicked bar of the right or wrong answers at one probability."""
     rows, about = np.empty(0, np.int64), ""
-    if points:
+    if points := state.points_of(BAR):
         place = min(int(float(points[0]["x"]) * BARS), BARS - 1)
         wrong = bool(points[0]["curve_number"])
         inside = np.minimum((decision.score * BARS).astype(int), BARS - 1) == place
@@ -82,7 +79,7 @@ def take_bar(source: Source, decision: Decision) -> None:
 
 
 def take_phenomenon(source: Source) -> None:
-    """The sentences of the clicked phenomenon, right and wrong ones."""
+    """Select the sentences of the clicked phenomenon, right and wrong ones."""
     points, names = state.points_of(KINDS), source.report.examples[PHENOMENON].astype(str).to_numpy()
     name = next((name for name in names if points and escape_text(name) == str(points[0]["y"])), "")
     rows = np.flatnonzero(names == name) if points else np.empty(0, np.int64)
@@ -90,7 +87,7 @@ def take_phenomenon(source: Source) -> None:
 
 
 def take_slice(source: Source, shown: Saved) -> None:
-    """The sentences of the picked slice, or of one class of it."""
+    """Select the sentences of the picked slice, or of one class of it."""
     name, _, label = state.picked(SAVED.name).partition(CLASS)
     if any(each["name"] == name for each in shown.slices):
         more = [f"truth={label}"] if label else []
@@ -101,42 +98,30 @@ def take_slice(source: Source, shown: Saved) -> None:
         selection.clear(source.record)
 
 
-def beside(source: Source, now: Chosen | None, *clicked: str) -> bool:
-    """The selected sentences, if it was one of these figures and tables that was clicked; whether it was."""
-    if now is None or state.draft(state.SELECTOR, "") not in clicked:
-        return False
-    selected_here(source.record, now, clicked)
-    return True
+def beside(source: Source, now: Chosen | None, clicked: str) -> None:
+    """Show the selected sentences, if it was this figure or table that was clicked."""
+    if now is not None and state.draft(state.SELECTOR, "") == clicked:
+        selected_here(source.record, now, (clicked,))
 
 
 def pick_outcome(source: Source, decision: Decision) -> None:
-    """All that is wrong at the threshold, and what gets no answer there."""
+    """Offer to select all that is wrong at the threshold, and what gets no answer there."""
     wrong = decision.rows[~decision.correct]
     silent = np.setdiff1d(np.arange(decision.total), decision.rows)
     take = partial(selection.choose_rows, source.record, source.split)
     with st.container(horizontal=True, gap="small"):
         if len(wrong):
-            about, rules = f"wrong{_at(decision)}", ("wrong",) if source.record.task == "single" else ()
-            st.button(
-                f"Select the {count(len(wrong))} wrong",
-                type="tertiary",
-                key="select-wrong",
-                on_click=take,
-                args=(wrong, about),
-                kwargs={"rules": rules, "by_outcome": True},
-            )
+            rules = ("wrong",) if source.record.task == "single" else ()
+            act = partial(take, wrong, f"wrong{_at(decision)}", rules=rules, by_outcome=True)
+            st.button(f"Select the {count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
         if len(silent):
-            st.button(
-                f"Select the {count(len(silent))} without an answer",
-                type="tertiary",
-                key="select-silent",
-                on_click=take,
-                args=(silent, f"no answer{_at(decision)}"),
-            )
+            label = f"Select the {count(len(silent))} without an answer"
+            act = partial(take, silent, f"no answer{_at(decision)}")
+            st.button(label, type="tertiary", key="select-silent", on_click=act)
 
 
 def _rule(source: Source, decision: Decision, column: str, place: int) -> str:
-    """The rule that says the same where the threshold is that of the run: a class, or one class against the rest."""
+    """Return the rule for a class at the run's own threshold: a class, or one class against the rest."""
     if decision.classes == source.record.classes:
         return f"{column}={decision.classes[place]}"
     return f"{column}{'=' if place else '!='}{decision.classes[1]}"
@@ -154,7 +139,7 @@ NONE_YET = (
 
 
 def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
-    """The section; gives its table. A picked slice is selected on all pages."""
+    """Show the section; return its table. A picked slice is selected on all pages."""
     tables: dict[str, pd.DataFrame] = {}
     found = data.kept_slices(source.record)
     with contextlib.suppress(NotAvailable):
@@ -163,14 +148,13 @@ def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
         beside(source, selection.chosen_of(source.record, source.split), SLICES)
         tables = SAVED.numbers(shape)
     if not tables:
-        heading(str(SAVED.title), SAVED.name, about=str(SAVED.how))
+        heading_of(SAVED)
         caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
     _change(source.record, [each.name for each in found])
     return tables
 
 
 def _change(record: RunRecord, names: list[str]) -> None:
-    """A button that opens the fields; what became of the last change is said below it."""
     if names:
         with st.popover("Rename or remove", type="tertiary", key="slices-change"):
             key, new = state.current(WHICH), state.current(RENAMED)
@@ -185,13 +169,11 @@ def _change(record: RunRecord, names: list[str]) -> None:
 
 
 def _rename(record: RunRecord, key: str, field: str) -> None:
-    """A callback."""
     name, new = str(state.draft(key, "")), str(state.draft(field, ""))
     _do(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
 
 
 def _remove(record: RunRecord, key: str) -> None:
-    """A callback."""
     name = str(state.draft(key, ""))
 
     def remove() -> str:
@@ -217,7 +199,7 @@ INTERVALS = (
 
 
 def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
-    """Numbers, the table of labels, and the choice of one, which the source knows from then on.
+    """Show numbers, the table of labels, and the choice of one.
 
     Returns:
         The decision about the chosen label, the report with examples that fit it, and tables to give away.
@@ -238,21 +220,15 @@ def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFram
 
 
 def _labels(every: labels.Labels, split: str) -> None:
-    """Every label as a table."""
     if every.tuned and split == "validation":
         finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
-    three = {
-        title: st.column_config.NumberColumn(format="%.3f")
-        for name, title in labels.COLUMNS.items()
-        if name not in ("label", "n")
-    }
+    titles = [title for name, title in labels.COLUMNS.items() if name not in ("label", "n")]
+    three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
     with st.expander("All labels as a table"):
-        table = labels.spoken_table(every.table)
-        st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each label")
+        show_table(labels.spoken_table(every.table), "Each label", three)
 
 
 def _one(source: Source, choice: str) -> None:
-    """The label that everything below is about, and its threshold."""
     heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         label = pick(answers.RULE, source, label="Label", width=220)
@@ -262,7 +238,7 @@ def _one(source: Source, choice: str) -> None:
 
 
 def every_metric(source: Source) -> dict[str, pd.DataFrame]:
-    """Folded; returns their table, none where none was recorded."""
+    """Show all metrics, folded; return their table, none where none was recorded."""
     try:
         shown, drawing = data.drawn(METRICS, source, look())
     except NotAvailable:
@@ -275,7 +251,7 @@ def every_metric(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def threshold_bar(source: Source) -> None:
-    """Rule, threshold and the cost of a miss, all in the link; the source knows them from then on."""
+    """Show rule, threshold and the cost of a miss, all in the link; the source knows them from then on."""
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         if answers.RULE.values(source):
             pick(answers.RULE, source, about=answers.RULE.about)
@@ -283,7 +259,7 @@ def threshold_bar(source: Source) -> None:
 
 
 def threshold_slider(source: Source, of: str = "") -> float:
-    """The threshold, and behind it what a miss costs, where it is about one class.
+    """Show the threshold, and behind it what a miss costs, where it is about one class.
 
     Args:
         source: Knows both from then on.
@@ -296,31 +272,21 @@ def threshold_slider(source: Source, of: str = "") -> float:
     place = st.container(width=420)
     if name:
         ratios, cost = answers.RATIOS, answers.COST
-        source.choices[cost.name] = st.number_input(
-            *(cost.label, ratios.low, ratios.high, 0.0, ratios.step),
-            format="%g",
-            key=cost.name,
-            bind="query-params",
-            width=150,
-            help=cost.about,
-        )
+        given = cost.label, ratios.low, ratios.high, 0.0, ratios.step
+        options: dict[str, Any] = {"format": "%g", "bind": "query-params", "width": 150, "help": cost.about}
+        source.choices[cost.name] = st.number_input(*given, key=cost.name, **options)
         if source.choices[cost.name]:
             of = f"{source.record.run}, {name}, {of}, {source.choices[cost.name]:g}"
     exact = float(option.first(source))
     first = None if of or state.follows(option.name) else round(exact, 2)
     if first is None:
         state.follow(option.name, of, round(exact, 2))
-    label, about = label_names(name) if name else (option.label, option.about)
+    label, about = option.label, option.about
+    if name:
+        label = f"Threshold on P({name})"
+        about = f"“{name}” is predicted where its probability is above this; every figure and count below follows"
     with place:
         moved = st.slider(label, 0.0, 1.0, first, 0.01, key=option.name, bind="query-params", help=about)
     if moved != round(exact, 2):
         source.choices[option.name] = float(moved)
     return exact
-
-
-def label_names(name: str) -> tuple[str, str]:
-    """Label and help of a slider that is about one class or label."""
-    return (
-        f"Threshold on P({name})",
-        f"“{name}” is predicted where its probability is above this; every figure and count below follows",
-    )

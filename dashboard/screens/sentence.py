@@ -26,15 +26,12 @@ from dashboard.screens.sentence_bench import bench, bench_asked, choose_target, 
 from dashboard.screens.sentence_compare import other_runs, pin_button, pinned_line
 from dashboard.screens.sentence_more import below_the_bench, has_maps
 from dashboard.screens.sentence_tried import remember, undo_and_redo
-from dashboard.widgets.answer import answer
-from dashboard.widgets.edits import asked
+from dashboard.widgets.bars import answer
 from dashboard.widgets.export import Table
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, stopped
+from dashboard.widgets.messages import empty, finding, header, literal, stopped
 from dashboard.widgets.runs import attends, chosen_run, facts
 from dashboard.widgets.style import add_style, look
-from dashboard.widgets.tokens import literal
-from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
+from dashboard.widgets.typed import asked_edits, begin, said_of_pairs, sentence_field
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -46,7 +43,7 @@ QUESTION = "Which word decides, and through which part?"
 
 
 def page() -> None:
-    """One run, one text."""
+    """Show a text as one run reads it."""
     record = chosen_run("Sentence", QUESTION, purpose="A sentence is read and answered here")
     if record is None:
         return
@@ -62,7 +59,7 @@ def page() -> None:
 
 @st.fragment
 def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
-    """All below the head: a new text or a moved lever reruns this and not the app around it."""
+    """Show all below the head: a new text or a moved lever reruns this and not the app around it."""
     with st.container(key="bench", gap="xsmall"):
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
@@ -76,10 +73,9 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
 
 def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line: DeltaGenerator) -> None:
     trained = data.sentence(record.run, text)
-    tables = dict[str, Table]()
     if note := unknown_note(trained.unknown_words):
         finding("Few of these words are known", note)
-    edits, parts, view = asked(record, text, trained)
+    edits, parts, view = asked_edits(record, text, trained)
     remember(record, text, edits, view)
     answered = _in_sight(record, text, view, trained if edits else None)
     source = Source(record, data, text=text, edits=edits)
@@ -92,18 +88,17 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         pin = pinned_line(source, others)
     if trained.tokens and not bench_asked(source, deep=has_maps(trained)):
         return
+    tables = dict[str, Table]()
     if has_maps(trained):
         found, levers = bench(source)
-        tables |= found
         with levers:
-            tables |= lever_board(source, parts)
+            tables = {**found, **lever_board(source, parts)}
     elif trained.tokens:
         tables |= word_strip(source)
     below_the_bench(source, trained, others, pin, tables)
 
 
 def _in_sight(record: RunRecord, text: str, view: SentenceView, before: SentenceView | None) -> DeltaGenerator:
-    """The answer, which stays where it is while the rest scrolls; gives the place below it."""
     with st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small"):
         place = st.container(gap="xxsmall")
         with place:
@@ -124,13 +119,13 @@ def _no_weights(record: RunRecord) -> tuple[str, str, str]:
 
 
 def looked_at(record: RunRecord) -> tuple[str, str]:
-    """Text and true label of the selected sentence that is looked at; both empty where there is none."""
+    """Return text and true label of the selected sentence that is looked at; both empty where there is none."""
     now = selection.chosen(record)
     return ("", "") if now is None or now.at is None else (now.text(now.at), now.label(now.at))
 
 
 def true_label(record: RunRecord, text: str, view: SentenceView) -> None:
-    """The true label of a text, if it is the one that is looked at and its data says so."""
+    """Show the true label of a text, if it is the one that is looked at and its data says so."""
     chosen, label = looked_at(record)
     if not label or text != chosen:
         return
@@ -142,25 +137,17 @@ def true_label(record: RunRecord, text: str, view: SentenceView) -> None:
 
 
 HELP = "As a counter-example, for the class"
-LIST = "behave"
 
 
 def keep_button(record: RunRecord, text: str, view: SentenceView) -> None:
-    """A button that opens the form."""
-    with st.popover(
-        "Keep",
-        icon=":material/bookmark_add:",
-        type="tertiary",
-        key="keep",
-        help=HELP,
-        disabled=not text.strip(),
-    ):
+    """Show the button that opens the form for a counter-example."""
+    icon, off = ":material/bookmark_add:", not text.strip()
+    with st.popover("Keep", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
         if text.strip():
             _form(record, text, view)
 
 
 def _form(record: RunRecord, text: str, view: SentenceView) -> None:
-    """What it ought to be, a note, and who says so."""
     true = looked_at(record)
     ought = true[1] if true[0] == text else ""
     key = f"keep-label-{fingerprint([record.run, text, view.label])[:12]}"
@@ -173,11 +160,11 @@ def _form(record: RunRecord, text: str, view: SentenceView) -> None:
     if said := state.take(state.KEPT):
         st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
     if st.button("The class's list", icon=":material/checklist:", type="tertiary", key="kept-list"):
-        state.go(LIST)
+        state.go("behave")
 
 
 def _label(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
-    """Begins with what its data says, else, of two classes, with the one that is not said."""
+    """Offer what the data say, else, of two classes, the one that is not predicted."""
     classes = record.classes
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)
@@ -192,7 +179,6 @@ def _label(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
 
 
 def _labels(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
-    """Begins with what its data says, else with what the run says."""
     limits = named_limits(record)
     said = [name for name, chance in view.probabilities.items() if chance > limits[name]]
     true = [name for name in record.classes if name in ought.split(", ")]
@@ -207,7 +193,6 @@ def _labels(record: RunRecord, view: SentenceView, ought: str, key: str) -> None
 
 
 def _keep(record: RunRecord, text: str, key: str) -> None:
-    """A callback: into the list, with the link to the sentence as it stands."""
     label = state.draft(key, None)
     if not label and record.task == "single":
         state.put(state.KEPT, "Say first what it ought to be.")
@@ -218,9 +203,9 @@ def _keep(record: RunRecord, text: str, key: str) -> None:
         kept = keep_example(data.store().folder, text, label or [], note, author, link)
     except SentiscopeError as error:
         state.put(state.KEPT, f"Not kept: {error}.")
-        return
-    state.put(state.KEPT, f"Kept as {kept.ought}: {quoted(text, 60)}")
-    state.put(state.KEEP_NOTE, "")
+    else:
+        state.put(state.KEPT, f"Kept as {kept.ought}: {quoted(text, 60)}")
+        state.put(state.KEEP_NOTE, "")
 
 
 page()

@@ -25,10 +25,9 @@ from dashboard.figures.sentence import special_places
 from dashboard.figures.source import Source, Span
 from dashboard.figures.words import TOWARDS, WORDS, target
 from dashboard.reader.models import Wanted
-from dashboard.widgets.figure import caption, show_bare, show_of
-from dashboard.widgets.messages import finding
+from dashboard.widgets.figure import caption, show_bare, show_of, show_tables
+from dashboard.widgets.messages import finding, literal
 from dashboard.widgets.options import asked, choose
-from dashboard.widgets.tokens import literal
 from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 
 QUOTED = 80
-"""Characters of a cut-off end that are shown."""
 NOTE = (
     "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
     "Pull a lever, and see whether it does."
@@ -47,7 +45,7 @@ NOTE = (
 
 
 def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
-    """The words and who reads whom, with room for the levers beside; of a text with maps."""
+    """Show the words and who reads whom; return their tables and the room for the levers beside."""
     words = st.container()
     with st.container(key="pair-bench"):
         left, right = st.columns([1.22, 1], gap="medium")
@@ -68,12 +66,13 @@ def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
 
 
 def more_maps(source: Source) -> None:
-    """What is not on the bench: all heads side by side, and the weights of the components."""
+    """Show what is not on the bench: all heads side by side, and the weights of the components."""
     view = source.view
     if view.truncated:
         finding(
             f"The last {count(view.truncated)} tokens were cut off",
-            f"This model reads {count(source.record.max_length)} tokens at most. Not read: “{_short(view.cut)}”.",
+            f"This model reads {count(source.record.max_length)} tokens at most. Not read: "
+            f"“{isolated(clipped(view.cut, QUOTED))}”.",
         )
     finding("Attention is not an explanation", NOTE)
     if state.projector():
@@ -89,23 +88,17 @@ def more_maps(source: Source) -> None:
         show_of(source, COEFFICIENTS)
 
 
-def _short(text: str) -> str:
-    return isolated(clipped(text, QUOTED))
-
-
 def _head_view(source: Source) -> Lines:
-    """The head view, below where its window begins if the text is long."""
     starts = FROM.values(source)
     if isinstance(starts, Span):
-        first, last = int(starts.low), int(starts.high)
-        source.choices[FROM.name] = st.slider(
-            FROM.label, first, last, key=FROM.name, bind="query-params", help=FROM.about
-        )
+        ends = int(starts.low), int(starts.high)
+        found = st.slider(FROM.label, *ends, key=FROM.name, bind="query-params", help=FROM.about)
+        source.choices[FROM.name] = found
     return show_bare(source, HEAD_VIEW)
 
 
 def choose_target(source: Source) -> None:
-    """For which class a word speaks, where that is not plain: the answer, until a person wants to know of another."""
+    """Show for which class a word speaks, where that is not plain: at first for the answer."""
     if TOWARDS.counts(source):
         first = str(TOWARDS.first(source))
         state.follow(TOWARDS.name, first, first)
@@ -115,7 +108,7 @@ def choose_target(source: Source) -> None:
 
 
 def word_strip(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
-    """The words of a text of which the model knows one; gives their table."""
+    """Show the words of a text of which the model knows one; return their table."""
     return WORDS.numbers(show_bare(source, WORDS, name=name))
 
 
@@ -125,41 +118,35 @@ STOPPED = "The answer stands above. Its words and parts were not all asked; a sh
 
 
 def bench_asked(source: Source, *, deep: bool) -> bool:
-    """Whether all is known that stands on the bench; `deep`: with parts and λ, of a text with maps."""
+    """Return whether all on the bench is known; `deep`: with parts and λ, of a text with maps."""
     if len(source.text) <= SHORT:
         return True
     wanted = _each(source, "pushed")
     if deep:
-        wanted += _each(source, "parts") + _lambdas(source)
+        wanted += _each(source, "parts")
+        if "lambda" in provides(source.record.config.model):
+            wanted.append(("lambdas", source.record.run, source.text, target(source), source.edits))
     return bool(waited(data.asking(*wanted), "bench", STOPPED).whole)
 
 
 def words_asked(source: Source, place: str) -> bool:
-    """Whether the pushes of the words of a second reading are known."""
+    """Return whether the pushes of the words of a second reading are known."""
     return bool(waited(data.asking(*_each(source, "pushed")), f"words-{place}", STOPPED).whole)
 
 
 def _each(source: Source, name: str) -> list[Wanted]:
-    """As edited, and as trained beside it."""
     changes = [source.edits, UNCHANGED] if source.edits else [UNCHANGED]
     return [(name, source.record.run, source.text, target(source), edits) for edits in changes]
-
-
-def _lambdas(source: Source) -> list[Wanted]:
-    if "lambda" not in provides(source.record.config.model):
-        return []
-    return [("lambdas", source.record.run, source.text, target(source), source.edits)]
 
 
 PIECES = "Words that are not in the vocabulary are read by their pieces. Switch one off to silence it."
 PIECES_HELP = "Character n-grams of the word, < and > its ends. A piece that is off adds nothing to the word's vector."
 MOST_WORDS = 6
-"""Unknown words whose pieces are shown."""
 RESET = "reset"
 
 
 def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
-    """The parts of the model with their pushes, each a lever; gives their table."""
+    """Show the parts of the model with their pushes, each a lever; return their table."""
     key = state.figure_key(LEVERS.name)
     if state.carried(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
@@ -167,14 +154,11 @@ def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
 
 
 def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
-    """Every λ as a curve of its own; gives their table. Nothing where the model has no λ."""
-    if "lambda" not in provides(source.record.config.model):
-        return {}
-    return LAMBDA_BENCH.numbers(show_of(source, LAMBDA_BENCH))
+    """Show every λ as a curve of its own; return their table. Nothing where the model has no λ."""
+    return show_tables(source, LAMBDA_BENCH) if "lambda" in provides(source.record.config.model) else {}
 
 
 def _moved(key: str, parts: Editable) -> None:
-    """Write levers that were moved into the link, perhaps after all were put back; a callback."""
     levers = {part: value for change in state.receive_changes(key) for part, value in change.items()}
     if way := levers.get(state.SILENT):
         state.carry(state.SILENT, MEAN if way == MEAN else "")
@@ -184,7 +168,7 @@ def _moved(key: str, parts: Editable) -> None:
 
 
 def unknown_words(edits: Edits, trained: SentenceView) -> None:
-    """The pieces by which the model reads each word that it does not know; one that is not marked is silenced."""
+    """Show the pieces by which the model reads each word that it does not know; one not marked is silenced."""
     if trained.pieces is None or not any(trained.unknown):
         return
     there = [place for place, missing in enumerate(trained.unknown) if missing]

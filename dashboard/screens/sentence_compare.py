@@ -25,11 +25,11 @@ from dashboard.figures.sentence import combined_rows, comparison, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
 from dashboard.screens.sentence_bench import word_strip, words_asked
-from dashboard.widgets.answer import answer
-from dashboard.widgets.edits import made
+from dashboard.widgets.bars import answer
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
+from dashboard.widgets.typed import read_edits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ HELP = "Any other run with weights; it reads the text as it was trained, without
 
 
 def other_runs(record: RunRecord) -> dict[str, RunRecord]:
-    """Every other run that can be asked, by name, newest first."""
+    """Return every other run that can be asked, by name, newest first."""
     return {each.run: each for each in data.runs_with_weights() if each.run != record.run}
 
 
@@ -55,19 +55,12 @@ class Beside:
 
 
 def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
-    """The picker and, once a run is chosen, both readings.
-
-    Returns:
-        The second reading by its run's name, and what differs.
-    """
-    asked = state.asked_beside()
+    """Show the picker and, once a run is chosen, both readings; return the second reading, and what differs."""
+    asked = state.in_link(state.BESIDE)
     heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:
-        where = (
-            "It is the run above."
-            if asked == source.record.run
-            else "It was renamed or removed, or has no weights yet."
-        )
+        gone = "It was renamed or removed, or has no weights yet."
+        where = "It is the run above." if asked == source.record.run else gone
         problem(f"There is no run “{asked}” to compare with", where)
     name = st.selectbox(
         "Second run",
@@ -87,13 +80,13 @@ def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
 
 
 def towards(source: Source, record: RunRecord) -> dict[str, str]:
-    """The class that pushes of a source are counted for, where another run has it too."""
+    """Return the class that pushes of a source are counted for, where another run has it too."""
     chosen = str(source.choices.get(TOWARDS.name, ""))
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
 
 def two_readings(first: Source, second: Source, place: str, called: str) -> Beside:
-    """Answers, words and combined maps side by side, the maps on one scale, and what differs."""
+    """Show answers, words and combined maps side by side, the maps on one scale, and what differs."""
     found = Beside({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = comparison(*map(read_sentence, (first, second)))
@@ -115,13 +108,11 @@ def two_readings(first: Source, second: Source, place: str, called: str) -> Besi
         caption(f"The pushes have no difference: {error}.")
         return found
     show(DIFFERENCE, shape, name=f"difference-{place}")
-    if read_sentence(first).tokens == read_sentence(second).tokens and [row.weights.shape for row in mine] == [
-        row.weights.shape for row in theirs
-    ]:
+    shapes = [[row.weights.shape for row in rows] for rows in (mine, theirs)]
+    if mine and read_sentence(first).tokens == read_sentence(second).tokens and shapes[0] == shapes[1]:
         gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
-        if gaps:
-            shown = Combined(read_sentence(first), gaps, full_colour(gaps), "the first minus the second")
-            show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
+        shown = Combined(read_sentence(first), gaps, full_colour(gaps), "the first minus the second")
+        show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
     found.tables[f"Difference {place}"] = contrast_table(shape)
     return found
 
@@ -151,39 +142,22 @@ def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None
 
 KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
 QUOTED = 90
-"""Characters of the pinned sentence that are shown."""
 
 
-@dataclass(frozen=True)
-class Pin:
-    """What the link says is pinned."""
-
-    run: str
-    text: str
-    edit: str
-
-
-def pinned() -> Pin | None:
-    """None: nothing is."""
+def pinned() -> tuple[str, str, str] | None:
+    """Return run, text and edit that the link says are pinned; None: nothing is."""
     run, text, edit = map(state.carried, KEYS)
-    return Pin(run, text, edit) if run else None
+    return (run, text, edit) if run else None
 
 
 def pin_button(source: Source) -> None:
-    """Pins what is on screen, or lets go what was pinned."""
-    there = pinned() is not None
-    now = ("", "", "") if there else (source.record.run, source.text, source.edits.encode())
+    """Show the button that pins what is on screen, or lets go what was pinned."""
+    word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode())
+    about = "Keep this reading beside the next ones: change sentence, run or levers, and see both"
+    if pinned() is not None:
+        word, icon, now, about = "Unpin", ":material/keep_off:", ("", "", ""), "Let go what was pinned"
     with st.container(key="pin", width="content"):
-        st.button(
-            "Unpin" if there else "Pin",
-            icon=":material/keep_off:" if there else ":material/keep:",
-            key="pin-button",
-            on_click=_pin,
-            args=now,
-            help="Let go what was pinned"
-            if there
-            else "Keep this reading beside the next ones: change sentence, run or levers, and see both",
-        )
+        st.button(word, icon=icon, key="pin-button", on_click=_pin, args=now, help=about)
 
 
 def _pin(*values: str) -> None:
@@ -192,17 +166,16 @@ def _pin(*values: str) -> None:
 
 
 def _source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """What is pinned, towards the same class; None where nothing is, or its run is gone."""
-    pin = pinned()
-    record = None if pin is None else source.record if pin.run == source.record.run else others.get(pin.run)
-    if pin is None or record is None:
+    run, text, edit = pinned() or ("", "", "")
+    record = source.record if run == source.record.run else others.get(run)
+    if record is None:
         return None
-    edits, _, _ = made(record, data.sentence(pin.run, pin.text), pin.edit)
-    return Source(record, data, text=pin.text, edits=edits, choices=towards(source, record))
+    edits, _, _ = read_edits(record, data.sentence(run, text), edit)
+    return Source(record, data, text=text, edits=edits, choices=towards(source, record))
 
 
 def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """What is pinned and how this answer differs from it, below the answer; gives what is pinned."""
+    """Show what is pinned and how this answer differs from it; return what is pinned."""
     pin = _source(source, others)
     if pin is None:
         return None
@@ -219,13 +192,13 @@ def _same(source: Source, pin: Source) -> bool:
 
 
 def beside_the_pin(source: Source, pin: Source | None) -> Beside:
-    """The section; gives the pinned reading for the table of answers, and what differs."""
+    """Show the section; return the pinned reading for the table of answers, and what differs."""
     asked = pinned()
     if asked is None:
         return Beside()
     heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
     if pin is None:
-        problem(f"There is no run “{asked.run}” to compare with", "It was renamed or removed. Unpin it.")
+        problem(f"There is no run “{asked[0]}” to compare with", "It was renamed or removed. Unpin it.")
         return Beside()
     if _same(source, pin):
         caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")

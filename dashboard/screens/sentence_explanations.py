@@ -18,63 +18,49 @@ from dashboard.figures.methods import EXTENT, METHODS, READ_NEEDED, Together, na
 from dashboard.figures.patching import DONOR, PATCHING
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
-from dashboard.reader.models import Asking
-from dashboard.widgets.errand import begin, under_way
-from dashboard.widgets.figure import caption, heading, show, show_bare, show_of
-from dashboard.widgets.messages import finding
+from dashboard.widgets.figure import caption, heading, heading_of, show, show_bare, show_tables
+from dashboard.widgets.messages import as_sentence, finding
 from dashboard.widgets.options import asked, choose
-from dashboard.widgets.waiting import waited
+from dashboard.widgets.waiting import begin, under_way, waited
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.explain import Methods
-
-
-UNFINISHED = "Not every method was asked."
-
 
 def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
-    """The section, of a text with a word; gives its tables."""
+    """Show the section, of a text with a word; return its tables."""
+    tables: dict[str, pd.DataFrame] = {}
     with st.container(key="by-method"):
         asked(EXTENT, source)
-        known = waited(question(source), "methods", UNFINISHED)
+        wanted = "each_method", source.record.run, source.text, target(source), source.edits, named(source)
+        known = waited(data.asking(wanted), "methods", "Not every method was asked.")
         if not known.whole:
-            tables = {} if known.found is None else _so_far(source, known.found)
+            if known.found is not None:
+                shown = Together(source.record, known.found, bool(source.edits))
+                show(METHODS, shown)
+                tables = METHODS.numbers(shown)
             choose(EXTENT, source)
             return tables
         with st.container(key="pair-methods"):
             left, right = st.columns([6, 5], gap="large")
         with left:
-            tables = METHODS.numbers(show_of(source, METHODS))
+            tables = show_tables(source, METHODS)
             choose(EXTENT, source)
         with right, contextlib.suppress(NotAvailable):
-            tables |= READ_NEEDED.numbers(show_of(source, READ_NEEDED))
+            tables |= show_tables(source, READ_NEEDED)
     return tables
 
 
-def _so_far(source: Source, found: Methods) -> dict[str, pd.DataFrame]:
-    shown = Together(source.record, found, bool(source.edits))
-    show(METHODS, shown)
-    return METHODS.numbers(shown)
-
-
-def question(source: Source) -> Asking:
-    """What is asked of a text by the methods that are chosen."""
-    return data.asking(("each_method", source.record.run, source.text, target(source), source.edits, named(source)))
-
-
 SHOWN = "deletion"
-"""The method whose pushes stand above."""
 
 
 def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
-    """The section, of a text with a word; gives its tables."""
+    """Show the section, of a text with a word; return its tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="belief"):
         found = data.belief(source.record)
         if found is None:
-            heading(BELIEF.title if isinstance(BELIEF.title, str) else "", "belief", about=HOW)
+            heading(str(BELIEF.title), "belief", about=HOW)
         else:
             tables |= _fresh(source, BELIEF)
         measured = set() if found is None else {each.method for each in found.methods}
@@ -86,14 +72,13 @@ def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
-    """Of files that a job beside the page writes: no drawing of theirs is kept."""
+    """Show a figure of files that a job writes: its drawing is not kept."""
     shape = figure.shape(source)
     show(figure, shape)
     return figure.numbers(shape)
 
 
 def _measure(source: Source, measured: set[str]) -> None:
-    """The job, while it runs; else what there is to measure still."""
     run = source.record.run
     every, single = BeliefFiles.of(data.store(), run), BeliefFiles.of(data.store(), run, SHOWN)
     for files, key, what in ((every, "measure-all", "all methods"), (single, "measure-deletion", SHOWN)):
@@ -110,7 +95,6 @@ def _measure(source: Source, measured: set[str]) -> None:
 
 
 LONGEST = 2_000
-"""Characters."""
 OFFER = (
     "Type the sentence with one word replaced: which layer, word and head carries the difference? A place of the "
     "second is put into the first, one at a time."
@@ -118,17 +102,12 @@ OFFER = (
 
 
 def from_another(source: Source) -> dict[str, pd.DataFrame]:
-    """The section, of a text with maps; gives its table."""
+    """Show the section, of a text with maps; return its table."""
     with st.container(key="patching"):
         place = st.container()
-        donor = st.text_input(
-            "Second sentence of as many tokens",
-            key=state.DONOR,
-            bind="query-params",
-            max_chars=LONGEST,
-            placeholder="A second sentence of as many tokens",
-            label_visibility="collapsed",
-        )
+        label, example = "Second sentence of as many tokens", "A second sentence of as many tokens"
+        hidden: dict[str, Any] = {"placeholder": example, "label_visibility": "collapsed"}
+        donor = st.text_input(label, key=state.DONOR, bind="query-params", max_chars=LONGEST, **hidden)
         source.choices[DONOR.name] = donor or ""
         shape, said = None, ("", OFFER)
         if (donor or "").strip():
@@ -137,10 +116,9 @@ def from_another(source: Source) -> dict[str, pd.DataFrame]:
                 if waited(data.asking(("patches", *about)), "patches", "Not every place was put in.").whole:
                     shape = show_bare(source, PATCHING)
             except InputError as error:
-                said = "These two cannot be put together", f"{str(error)[:1].upper()}{str(error)[1:]}."
+                said = "These two cannot be put together", as_sentence(error)
         with place:
-            note = "" if shape is None else PATCHING.say(PATCHING.note, shape)
-            heading(str(PATCHING.title), PATCHING.name, note=note, about=str(PATCHING.how))
+            heading_of(PATCHING, shape)
         if shape is None:
             finding(*said) if said[0] else caption(said[1])
             return {}

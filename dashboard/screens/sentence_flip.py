@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.exceptions import SentiscopeError
 from core.interpret.edits import Edits
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.counterfactuals import (
-    Searching,
-    allowed_line,
-    flip_table,
-    marked,
-    moves_line,
-    progress_line,
-    replacement_lines,
-    verdict,
-)
+from dashboard.figures import counterfactuals as figures
 from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
-from dashboard.widgets.answer import answer
+from dashboard.widgets.bars import answer
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding, notes, problem
 from dashboard.widgets.style import look
@@ -48,27 +39,28 @@ SLICE, TICK = 0.3, 0.1
 
 
 def what_would_change(source: Source) -> dict[str, pd.DataFrame]:
-    """The section, of a text with a word; gives the table of what was found."""
+    """Show the section, of a text with a word; return the table of what was found."""
     run = source.record.run
-    asked = (run, data.weights_fingerprint(run), source.text, _target(source), source.edits)
+    target = str(source.chosen(TOWARDS)) if TOWARDS.counts(source) else ""  # of two classes the answer
+    asked = (run, data.weights_fingerprint(run), source.text, target, source.edits)
     search = _search(asked)
     ticking = search is not None and search.running
     with st.container(key="flip"):
         st.fragment(_section, run_every=TICK if ticking else None)(source, asked, _phase(search))
-    return {} if search is None or search.running else {"Smallest change": flip_table(search)}
+    return {} if search is None or search.running else {"Smallest change": figures.flip_table(search)}
 
 
-def _search(asked: Asked) -> Searching | None:
-    search: Searching | None = state.draft(state.FLIP, None)
+def _search(asked: Asked) -> figures.Searching | None:
+    search: figures.Searching | None = state.draft(state.FLIP, None)
     return search if search is not None and search.asked == asked else None
 
 
-def _phase(search: Searching | None) -> str:
+def _phase(search: figures.Searching | None) -> str:
     return "" if search is None else "running" if search.running else "ended"
 
 
 def _section(source: Source, asked: Asked, before: str) -> None:
-    """Drawn again and again by itself while the search goes on, and the page with it when `before` is over."""
+    """Search for a slice of time and show how far it is; redraw the page when `before` is over."""
     heading(TITLE, "flip", note="as edited" if source.edits else "", about=ABOUT)
     search = _search(asked)
     if search is None:
@@ -88,54 +80,41 @@ def _offer(asked: Asked) -> None:
         problem("The search was not begun", text)
 
 
-def _target(source: Source) -> str:
-    """Of two classes the answer, which is also what is usual of more."""
-    return str(source.chosen(TOWARDS)) if TOWARDS.counts(source) else ""
-
-
 def _begin(asked: Asked) -> None:
     run, _, text, target, edits = asked
-    try:
-        state.put(state.FLIP, Searching(asked, data.flips(run, text, target, edits)))
-    except SentiscopeError as error:
-        state.put(state.FLIP_PROBLEM, str(error))
+    with state.refusals(state.FLIP_PROBLEM):
+        state.put(state.FLIP, figures.Searching(asked, data.flips(run, text, target, edits)))
 
 
-def _progress(search: Searching) -> None:
+def _progress(search: figures.Searching) -> None:
     found = search.found
     what, share = "Looking for the smallest change", found.readings / found.allowed.readings
-    stoppable(what, progress_line(search), share, "flip-stop", search.stop, (), "What was found so far stays")
+    stoppable(what, figures.progress_line(search), share, "flip-stop", search.stop, (), "What was found so far stays")
     if found.flip:
-        st.html(marked(found.text, found.flip.moves))
+        st.html(figures.marked(found.text, found.flip.moves))
 
 
-def _ended(source: Source, search: Searching) -> None:
+def _ended(source: Source, search: figures.Searching) -> None:
     found = search.found
-    finding(*verdict(search))
+    finding(*figures.verdict(search))
     if found.note:
         caption(found.note)
     for place, flip in enumerate(search.flips):
         _flip(source, found.text, flip, place)
-    caption(allowed_line(found.allowed))
+    caption(figures.allowed_line(found.allowed))
     if found.allowed.replacements:
         with st.expander("What each word may be replaced by"):
-            notes(replacement_lines(found.allowed))
+            notes(figures.replacement_lines(found.allowed))
 
 
 def _flip(source: Source, text: str, flip: Flip, place: int) -> None:
-    """The text with its moves, its new answer, and the way to read it."""
     read = replace(source.view, probabilities=flip.probabilities)
     with st.container(key=f"flip-{place}", horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(gap="xxsmall"):
-            st.html(marked(text, flip.moves))
-            caption(f"{moves_line(flip.moves).capitalize()}.")
+            st.html(figures.marked(text, flip.moves))
+            caption(f"{figures.moves_line(flip.moves).capitalize()}.")
         with st.container(width=300):
             answer(source.record, read, look(), small=True)
-        if st.button(
-            "Read this one",
-            key=f"flip-read-{place}",
-            on_click=state.put,
-            args=(state.TEXT, flip.text),
-            help="Puts it into the text field",
-        ):
+        take = partial(state.put, state.TEXT, flip.text)
+        if st.button("Read this one", f"flip-read-{place}", "Puts it into the text field", take):
             st.rerun()

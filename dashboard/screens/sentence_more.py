@@ -42,13 +42,12 @@ from dashboard.screens.sentence_compare import beside_the_pin, second_run
 from dashboard.screens.sentence_explanations import from_another, may_i_believe_it, side_by_side
 from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_tried import tried_sentences
-from dashboard.widgets.answer import answer
+from dashboard.widgets.bars import answer
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import anchor, caption, heading, show, show_of, show_others
-from dashboard.widgets.messages import finding, problem
+from dashboard.widgets.messages import finding, literal, problem
 from dashboard.widgets.options import choose
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import literal
 from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ NOTHING_KNOWN = 2
 
 
 def has_maps(view: SentenceView) -> bool:
-    """Whether there is anything inside to look at."""
+    """Return whether there is anything inside to look at."""
     return bool(view.layers and view.tokens and not view.too_long)
 
 
@@ -77,7 +76,7 @@ def below_the_bench(
     pin: Source | None,
     tables: Mapping[str, Table],
 ) -> None:
-    """Every section below the bench."""
+    """Show every section below the bench."""
     time.sleep(BREATH)
     deep, tables = has_maps(trained), dict(tables)
     view = source.view if source.text.strip() else trained
@@ -112,7 +111,6 @@ def below_the_bench(
 
 
 def _sections(source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object) -> dict[str, str]:
-    """What stands below the bench, by the names of the headings."""
     provided = provides(source.record.config.model)
     sections = {
         "passages": ("Passage by passage", is_long(source.record, source.text)),
@@ -122,7 +120,7 @@ def _sections(source: Source, words: bool, deep: bool, reached: object, tried: o
         "lambda-bench": ("λ bench", deep and "lambda" in provided),
         "grid": ("Heads side by side", deep),
         "patching": ("From another sentence", deep),
-        "distance": ("How far a negation reaches", reached),
+        "distance": (REACH, reached),
         "pinned": ("Beside what is pinned", pin),
         "beside": ("Two runs side by side", True),
         "tried": ("Tried sentences", tried),
@@ -131,7 +129,6 @@ def _sections(source: Source, words: bool, deep: bool, reached: object, tried: o
 
 
 def _contents(sections: Mapping[str, str]) -> None:
-    """Links that go to each section."""
     links = "".join(f'<a href="#{anchor(name)}" target="_self">{escape(title)}</a>' for name, title in sections.items())
     st.html(f'<nav class="s-contents" aria-label="On this page">{links}</nav>')
 
@@ -148,7 +145,6 @@ def _maps(source: Source, trained: SentenceView) -> dict[str, Table]:
 def _answers(
     view: SentenceView, trained: SentenceView | None, beside: Mapping[str, SentenceView]
 ) -> dict[str, dict[str, float]]:
-    """Each column of the table of answers: this one, as trained, its parts where it is mixed, other runs."""
     columns = {"probability": view.probabilities} | ({} if trained is None else {"as trained": trained.probabilities})
     if view.mix:
         columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
@@ -184,7 +180,6 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "support": (SUPPORT,),
     "head": (BRANCHES,),
 }
-"""What stands side by side."""
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
@@ -195,15 +190,17 @@ PLACED: tuple[Figure[Any], ...] = (
 
 
 def other_parts(source: Source) -> dict[str, pd.DataFrame]:
-    """Everything but maps and coefficients, as far as the model has it; of a text with at least one token."""
-    _numbers(source.view)
+    """Show everything but maps and coefficients, as far as the model has it; of a text with at least one token."""
+    table = number_table(view_scalars(source.view))
+    if len(table):
+        show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
     for name, figures in ROWS.items():
         _side_by_side(name, figures, source)
     return show_others(source, "sentence", PLACED)
 
 
 def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
-    """Those that there are, below each other where the page is narrow: a cell with its value needs its room."""
+    """Show those that are there in two columns, or below each other on a narrow page."""
     there = [figure for figure in figures if figure.there(source)]
     if not there:
         return
@@ -214,12 +211,6 @@ def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
             show_of(source, figure)
 
 
-def _numbers(view: SentenceView) -> None:
-    table = number_table(view_scalars(view))
-    if len(table):
-        show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
-
-
 HOW = (
     "p = w · network + (1 − w) · TF-IDF, with the w that had the least loss on the validation split. TF-IDF counts "
     "words, pairs and character n-grams and was fitted on the training split. The temperature of the run, {}, then "
@@ -228,11 +219,10 @@ HOW = (
 OFF = "Off: the network answers alone, at the same temperature."
 KEY = "edit-mix"
 ROOMY = 0.55
-"""Of a bar that has a third of the page."""
 
 
 def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
-    """The parts of an answer beside each other; nothing where it has one only."""
+    """Show the parts of an answer beside each other; nothing where it has one only."""
     if trained.mix is None or view.mix is None:
         return
     about = HOW.format(number(record.temperature, 2))
@@ -258,6 +248,7 @@ def _switched(edits: Edits) -> None:
     state.carry(state.EDIT, replace(edits, unmixed=not state.draft(KEY, True)).encode())
 
 
+REACH = "How far a negation reaches"
 MOST = 5
 """Other runs: so many colours can be told apart."""
 TEMPLATE_HELP = f"One of ours, or type your own: {PLACE} where words are put in, [not] in brackets is the negation."
@@ -265,7 +256,7 @@ INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
 
 
 def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
-    """The section; a typed sentence with a place is the first template. Gives the table."""
+    """Show the section; a typed sentence with a place is the first template. Return the table."""
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
     with st.container(key="distance", gap="small"):
@@ -302,11 +293,11 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 runs, filled, towards = asked(source, insert or FILLER)
                 wanted = [("reach", each.run, filled, towards) for each in runs]
                 if not waited(data.asking(*wanted), "distance", "Not every run has read every step.").whole:
-                    heading("How far a negation reaches", "distance")
+                    heading(REACH, "distance")
                     return {}
                 shape = distance(source, insert or FILLER)
             except (InputError, NotAvailable) as error:
-                heading("How far a negation reaches", "distance")
+                heading(REACH, "distance")
                 problem("This template cannot be read", str(error))
                 return {}
             show(DISTANCE, shape)
@@ -320,7 +311,6 @@ MOST_WORDS = 40
 SEEN = 6
 """Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
 QUOTED = 80
-"""Characters of a passage that are shown."""
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
     "after the other and as trained, and the mean of their logits answers. On a terminal: predict with --passage."
@@ -329,12 +319,14 @@ NOTE = "A click reads the passage alone; undo brings the whole text back."
 
 
 def is_long(record: RunRecord, text: str) -> bool:
-    """Whether a text has more than one passage."""
+    """Return whether a text has more than one passage."""
     return not record.pairs and len(passages(text, MOST_WORDS)) > 1
 
 
 def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
-    """The section; nothing of a short text. Gives its table."""
+    """Show the section, nothing of a short text; return its table."""
+    import pandas as pd
+
     if not is_long(record, text):
         return {}
     read = data.passages(record.run, text, MOST_WORDS)
@@ -344,26 +336,17 @@ def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
     with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
         for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
             line = f"{_answer(record, said)} — {isolated(clipped(passage, QUOTED))}"
-            if st.button(literal(line), key=f"passage-{place}", type="tertiary", on_click=_alone, args=(passage,)):
+            alone = partial(state.put, state.TEXT, passage)
+            if st.button(literal(line), key=f"passage-{place}", type="tertiary", on_click=alone):
                 st.rerun()
     caption(NOTE)
-    return {"Passages": _table(record, read.cut[0], chances)}
-
-
-def _alone(passage: str) -> None:
-    state.put(state.TEXT, passage)
+    columns = {f"probability:{name}": chances[:, place] for place, name in enumerate(record.classes)}
+    return {"Passages": pd.DataFrame({"passage": read.cut[0], **columns})}
 
 
 def _answer(record: RunRecord, chances: np.ndarray) -> str:
-    """The most probable class; of several labels those above their thresholds, or the nearest to it."""
+    """Return the most probable class; of several labels those above their thresholds, or the nearest to it."""
     limits = record.tuned_thresholds or {}
     several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
     shown = several if record.task == "multi" and several else [int(chances.argmax())]
     return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
-
-
-def _table(record: RunRecord, texts: list[str], chances: np.ndarray) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = {f"probability:{name}": chances[:, place] for place, name in enumerate(record.classes)}
-    return pd.DataFrame({"passage": texts, **columns})

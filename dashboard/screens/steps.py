@@ -8,31 +8,29 @@ from functools import partial
 import streamlit as st
 
 from core.exceptions import NotAvailable, SentiscopeError
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.edits import UNCHANGED
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.heads import LAYER
 from dashboard.figures.results import offered_text
-from dashboard.figures.source import Option, Source
+from dashboard.figures.source import Source
 from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
-from dashboard.widgets.answer import answer
-from dashboard.widgets.edits import asked
+from dashboard.widgets.bars import answer
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show_bare, show_others
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, stopped
+from dashboard.widgets.messages import as_sentence, empty, finding, header, stopped
 from dashboard.widgets.options import choose
 from dashboard.widgets.runs import attends, chosen_run, ended, facts
 from dashboard.widgets.style import add_style, look
-from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
+from dashboard.widgets.typed import asked_edits, begin, said_of_pairs, sentence_field
 
 QUESTION = "What happens between the words and the answer?"
 NOTHING = "There are no steps to show"
 
 
 def page() -> None:
-    """One run, one text."""
+    """Show the forward pass of a text through one run."""
     record = chosen_run("Steps", QUESTION, purpose="A sentence goes through a model here, step by step,")
     if record is None:
         return
@@ -49,7 +47,7 @@ def page() -> None:
 
 @st.fragment
 def _below(record: RunRecord) -> None:
-    """All below the head: a new text or another head reruns this and not the app around it."""
+    """Show all below the head: a new text or another head reruns this and not the app around it."""
     with st.container(key="bench", gap="xsmall"):
         with st.container(key="typed", horizontal=True, gap="small"):
             text = sentence_field(record)
@@ -62,7 +60,7 @@ def _below(record: RunRecord) -> None:
 
 def _stages(record: RunRecord, text: str) -> None:
     trained = data.sentence(record.run, text)
-    edits, _, view = asked(record, text, trained)
+    edits, _, view = asked_edits(record, text, trained)
     source = Source(record, data, text=text, edits=edits)
     with st.container(key="steps-bar", horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(key="answer"):
@@ -70,7 +68,10 @@ def _stages(record: RunRecord, text: str) -> None:
         if view.tokens:
             _choices(source)
     if edits:
-        _edited(edits)
+        with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
+            caption(f"As edited: {edits.words()}.")
+            back = partial(state.carry, state.EDIT, UNCHANGED.encode())
+            st.button("As trained", key="steps-as-trained", on_click=back)
     if not view.tokens:
         _begin_anew()
         finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
@@ -79,7 +80,7 @@ def _stages(record: RunRecord, text: str) -> None:
         steps = found(source)
     except NotAvailable as error:
         _begin_anew()
-        finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}.")
+        finding(NOTHING, as_sentence(error))
         return
     begun = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
     if begun in [stage.key for stage in steps.stages]:
@@ -94,36 +95,22 @@ def _stages(record: RunRecord, text: str) -> None:
     export_bar("steps", {"Steps": partial(step_table, steps), **tables}, figures=False)
 
 
-def _edited(edits: Edits) -> None:
-    """What the link changes inside the model, and the way back."""
-    with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
-        caption(f"As edited: {edits.words()}.")
-        st.button("As trained", key="steps-as-trained", on_click=state.carry, args=(state.EDIT, UNCHANGED.encode()))
-
-
 def _choices(source: Source) -> None:
-    """Layer, head and map, each where there are several."""
     with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         for option, name in ((LAYER, "layer"), (HEAD, "head"), (COMPONENT, "map")):
-            _choice(option, name, source)
-
-
-def _choice(option: Option, name: str, source: Source) -> None:
-    values = option.values(source)
-    if isinstance(values, Sequence) and len(values) > 1:
-        st.html(f'<span class="s-note">{name}</span>', width="content")
-        choose(option, source, plain=True)
+            values = option.values(source)
+            if isinstance(values, Sequence) and len(values) > 1:
+                st.html(f'<span class="s-note">{name}</span>', width="content")
+                choose(option, source, plain=True)
 
 
 def _begin_anew() -> None:
-    """Nothing is drawn: what is drawn next begins where the link is by then."""
+    """Let what is drawn next begin where the link is by then."""
     state.put(state.BEGUN_AT, state.carried(state.STAGE))
 
 
 def _opened(key: str) -> None:
-    """A stage was opened: a callback, before anything is drawn."""
-    stage = (st.session_state.get(key) or {}).get("stage")
-    if stage:
+    if stage := (state.draft(key, None) or {}).get("stage"):
         state.carry(state.STAGE, str(stage))
 
 

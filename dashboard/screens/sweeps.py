@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core import runs as run_files
 from core.exceptions import RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
 from core.models.presets import PRESETS
@@ -14,27 +17,16 @@ from core.runs import sweep, sweep_drive
 from core.runs.start import START, with_start
 from core.runs.sweep import Plan, parse_grid
 from core.runs.sweep_drive import SweepState
-from dashboard import access, state, sweep_example
+from dashboard import access, state
 from dashboard.data import data
+from dashboard.figures import sweeps as figures
 from dashboard.figures.numbers import count
-from dashboard.figures.sweeps import (
-    MEMBERS,
-    TABLE,
-    Members,
-    chart_cells,
-    command_line,
-    counts_text,
-    member_frame,
-    table_frame,
-    time_text,
-)
-from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
-from dashboard.widgets.data_picker import data_picker
+from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, place, show
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import finding, problem, progress
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.figure import caption, place, show, show_table
+from dashboard.widgets.messages import finding, header, problem, progress
+from dashboard.widgets.style import look
+from dashboard.widgets.training_fields import data_picker, recipe, recipe_switch, start_picker
 
 QUESTION = "Which of several models or settings is better, and by more than chance?"
 NONE = (
@@ -45,7 +37,7 @@ POLL_SECONDS = 2.0
 
 
 def page() -> None:
-    """A form, then the chosen sweep."""
+    """Show a form, then the chosen sweep."""
     names = sweep.names(data.store())
     header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
     with st.expander("New sweep", expanded=not names, icon=":material/add:"):
@@ -68,12 +60,11 @@ def page() -> None:
 
 
 def _example() -> None:
-    """What a finished sweep looks like."""
-    example = sweep_example.read()
+    example = read_example()
     made = f"comes with Sentiscope, made on {example.made}"
-    show(MEMBERS, Members(example.cells, example.metric, made, example=True))
-    place(TABLE.draw(example.rows, look()), TABLE.name, "Means and deviations by cell")
-    caption(f"{TABLE.reading} These runs are not here; the same command trains them:")
+    show(figures.MEMBERS, figures.Members(example.cells, example.metric, made, example=True))
+    place(figures.TABLE.draw(example.rows, look()), figures.TABLE.name, "Means and deviations by cell")
+    caption(f"{figures.TABLE.reading} These runs are not here; the same command trains them:")
     st.code(example.command, language=None, wrap_lines=True)
 
 
@@ -93,39 +84,24 @@ def _one(plan: Plan) -> None:
     state.keep_to(state.METRIC, list(named))
     state.keep_to(state.BASELINE, labels)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        title = st.segmented_control(
-            "Metric",
-            list(named),
-            default=next(iter(named)),
-            key=state.METRIC,
-            bind="query-params",
-            required=True,
-        )
-        baseline = st.selectbox(
-            "Compare with",
-            labels,
-            index=None,
-            placeholder="TF-IDF only",
-            key=state.BASELINE,
-            bind="query-params",
-            width=320,
-        )
-    cells = chart_cells(whole, named[title])
+        bound: dict[str, Any] = {"key": state.METRIC, "bind": "query-params", "required": True}
+        title = st.segmented_control("Metric", list(named), default=next(iter(named)), **bound)
+        bound = {"key": state.BASELINE, "bind": "query-params", "width": 320}
+        baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
+    cells = figures.chart_cells(whole, named[title])
     if cells:
-        show(MEMBERS, Members(cells, title, f"{count(found.counts['done'])} runs"))
+        show(figures.MEMBERS, figures.Members(cells, title, f"{count(found.counts['done'])} runs"))
     table = data.sweep_table(plan, version, (named[title],), baseline or "")
-    frame, runs = table_frame(table), member_frame(whole)
-    show(TABLE, frame)
+    frame, runs = figures.table_frame(table), figures.member_frame(whole)
+    show(figures.TABLE, frame)
     with st.expander("All runs of this sweep"):
-        st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
-        st.code(command_line(plan, access.written), language=None, wrap_lines=True)
-    export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
+        show_table(runs, "Runs of this sweep")
+        st.code(figures.command_line(plan, access.written), language=None, wrap_lines=True)
 
+    def whole_table() -> pd.DataFrame:
+        return pd.DataFrame(run_files.sweep_table.flat(data.sweep_table(plan, version, (), baseline or "")))
 
-def _flat(plan: Plan, version: str, baseline: str) -> pd.DataFrame:
-    from core.runs.sweep_table import flat
-
-    return pd.DataFrame(flat(data.sweep_table(plan, version, (), baseline)))
+    export_bar("sweep", {"Table": whole_table, "Runs": runs})
 
 
 def _live(plan: Plan, found: SweepState) -> bool:
@@ -137,67 +113,51 @@ def _ended(found: SweepState) -> int:
 
 
 def _progress(plan: Plan, ended: int, live: bool) -> None:
-    """Drawn anew while it goes on; one full run whenever a member ends, so that table and figure follow."""
+    """Show how far it is; redraw the page whenever a member ends."""
     found = sweep_drive.look(data.store(), plan)
     going = _live(plan, found)
     if live and (not going or _ended(found) != ended):
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            left = f" · {time_text(found)} left" if time_text(found) else ""
+            left = f" · {figures.time_text(found)} left" if figures.time_text(found) else ""
             title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
-            progress(title, f"{counts_text(found)}{left}{' · you may close this tab' if going else ''}", found.share)
+            progress(
+                title, f"{figures.counts_text(found)}{left}{' · you may close this tab' if going else ''}", found.share
+            )
         if going:
             stop = "Stops what trains, with a checkpoint; “Resume” continues"
             st.button("Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop, args=(plan.name,), help=stop)
         elif found.counts["done"] < found.total:
-            st.button(
-                "Resume",
-                icon=":material/play_arrow:",
-                key="sweep-go-on",
-                on_click=_go_on,
-                args=(plan.name,),
-                help="Trains what is not done; the same as `sentiscope sweep` with its name",
-            )
+            about = "Trains what is not done; the same as `sentiscope sweep` with its name"
+            st.button("Resume", "sweep-go-on", about, partial(_go_on, plan.name), icon=":material/play_arrow:")
 
 
 def _stop(name: str) -> None:
-    try:
+    with contextlib.suppress(SentiscopeError):  # it ended by itself between the look and the click
         sweep_drive.cancel(data.store(), name)
-    except SentiscopeError:
-        pass  # it ended by itself between the look and the click
 
 
 def _go_on(name: str) -> None:
-    try:
+    with state.refusals(state.SWEEP_PROBLEM):
         sweep_drive.detach(data.store(), name)
-    except SentiscopeError as error:
-        state.put(state.SWEEP_PROBLEM, str(error))
 
 
+FOLDS_HELP = "Cross-validation: each of so many parts of train is the test split once; 0: the splits as they are"
 MODELS, DATA, SEEDS, LIMIT = ("ndt-01-n3", "vanilla"), "built-in", 3, 4000
 GRID_HELP = "A setting and the values to try, such as training.lr=1e-4,5e-4; several with a blank between are crossed"
 
 
 def sweep_form() -> None:
-    """What is varied, how often, on how much data; what it costs; the button."""
+    """Show what is varied, how often, on how much data; what it costs; the button."""
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_key("models"), width=360)
         data_picker()
         st.number_input("Seeds", 1, 20, SEEDS, key=_key("seeds"), width=110, help="Every cell is trained so often")
-        st.number_input(
-            "Training rows", 0, 10_000_000, LIMIT, 1000, key=_key("limit"), width=150, help="At most; 0: all"
-        )
+        rows: dict[str, Any] = {"width": 150, "help": "At most; 0: all"}
+        st.number_input("Training rows", 0, 10_000_000, LIMIT, 1000, key=_key("limit"), **rows)
         st.number_input("Epochs", 0, 1000, 4, key=_key("epochs"), width=110, help="At most; 0: as each preset says")
-        st.number_input(
-            "Folds",
-            0,
-            20,
-            0,
-            key=_key("folds"),
-            width=110,
-            help="Cross-validation: each of so many parts of train is the test split once; 0: the splits as they are",
-        )
+        st.number_input("Folds", 0, 20, 0, key=_key("folds"), width=110, help=FOLDS_HELP)
         st.text_input("Grid", key=_key("grid"), placeholder="training.lr=1e-4,5e-4", width=260, help=GRID_HELP)
         start_picker(_key("start"))
         recipe_switch(_key("recipe"), "Under the grid and what the fields here say.")
@@ -214,8 +174,8 @@ def sweep_form() -> None:
         return
     cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
-    caption(f"{cells}{folds} = {count(found.total)} runs · {time_text(found)}.")
-    st.code(command_line(plan, access.written), language=None, wrap_lines=True)
+    caption(f"{cells}{folds} = {count(found.total)} runs · {figures.time_text(found)}.")
+    st.code(figures.command_line(plan, access.written), language=None, wrap_lines=True)
 
 
 def _key(part: str) -> str:
@@ -227,11 +187,7 @@ def _chosen(part: str, default: Any) -> Any:
 
 
 def _plan() -> Plan:
-    """What is chosen now.
-
-    Raises:
-        SentiscopeError: it cannot be trained so.
-    """
+    """Return the chosen plan; SentiscopeError: it cannot be trained so."""
     grid = parse_grid(str(_chosen("grid", "")).split())
     for name, values in grid.items():
         for value in values:
@@ -261,15 +217,11 @@ def _free_name() -> str:
 
 
 def _start() -> None:
-    """Button: record the plan, start the process that drives it, and choose it."""
-    try:
+    with state.refusals(state.SWEEP_PROBLEM):
         plan = sweep.save(data.store(), _plan())
         sweep_drive.detach(data.store(), plan.name)
-    except SentiscopeError as error:
-        state.put(state.SWEEP_PROBLEM, str(error))
-        return
-    state.put(state.SWEEP, plan.name)
-    state.put(_key("name"), "")
+        state.put(state.SWEEP, plan.name)
+        state.put(_key("name"), "")
 
 
 page()

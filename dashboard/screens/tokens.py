@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -16,14 +16,12 @@ from dashboard.figures import tagged
 from dashboard.figures.numbers import count
 from dashboard.figures.results import Stat
 from dashboard.figures.source import Source
+from dashboard.widgets.bars import stats
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show_bare, show_of
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import differing, finding, opening, problem, stopped
-from dashboard.widgets.of_texts import without_tags
+from dashboard.widgets.figure import caption, heading, show_bare, show_of, show_tables
+from dashboard.widgets.messages import differing, finding, header, opening, problem, stopped
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, ended, facts
-from dashboard.widgets.stats import stats
 from dashboard.widgets.typed import sentence_field
 
 if TYPE_CHECKING:
@@ -34,13 +32,16 @@ SPLIT = "split"
 
 
 def page() -> None:
-    """The chosen run, where it tags words."""
+    """Show the chosen run, where it tags words."""
     record = chosen_run("Tokens", QUESTION, purpose="What it says of each word stands here")
     if record is None:
         return
     if record.task != "tokens" and record.classes:
         header("Tokens", QUESTION, facts(record))
-        without_tags(record)
+        problem(
+            f"{record.run} gives a text a label, and no tags to its words",
+            "Choose a run that was trained on words with a tag each: `sentiscope train --data FILE.conll`.",
+        )
         return
     splits = data.evaluated_splits(record.run)
     if not splits:
@@ -61,24 +62,15 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
         st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
         choose(tagged.OUTCOME, source)
         pick(tagged.TYPE, source, width=160)
-        source.choices[tagged.SEARCH.name] = st.text_input(
-            "Word", key=tagged.SEARCH.name, bind="query-params", placeholder="Search the sentences", width=240
-        )
+        search: dict[str, Any] = {"placeholder": "Search the sentences", "width": 240}
+        found = st.text_input("Word", key=tagged.SEARCH.name, bind="query-params", **search)
+        source.choices[tagged.SEARCH.name] = found
     opening(*tagged.finding(rows))
     differing(data.split_differences(record, source.split))
-    tables = _figures(source)
-    tables |= _typed(record)
-    export_bar("tokens", tables)
-
-
-def _figures(source: Source) -> dict[str, pd.DataFrame]:
     stats(_stats(source))
     caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
-    tables: dict[str, pd.DataFrame] = {}
-    tables |= tagged.TAG_SENTENCES.numbers(show_of(source, tagged.TAG_SENTENCES))
-    for figure in (tagged.TAG_TYPES, tagged.TAG_ERRORS):
-        tables |= figure.numbers(show_of(source, figure))
-    return tables
+    tables = show_tables(source, tagged.TAG_SENTENCES, tagged.TAG_TYPES, tagged.TAG_ERRORS)
+    export_bar("tokens", tables | _typed(record))
 
 
 def _stats(source: Source) -> list[Stat]:
@@ -96,7 +88,7 @@ def _stats(source: Source) -> list[Stat]:
 
 @st.fragment
 def _typed_part(record: RunRecord) -> None:
-    """A typed sentence: a new one reruns this part and not the page around it."""
+    """Show a typed sentence; a new one reruns this part alone."""
     heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
     text = sentence_field(record)
     source = Source(record, data, text=text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -20,17 +21,17 @@ from dashboard.figures.training import LAMBDAS, LEARNING
 from dashboard.screens.train_form import train_form
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import finding, problem, progress, selection_note
+from dashboard.widgets.messages import as_sentence, finding, header, problem, progress, selection_note
 from dashboard.widgets.runs import damaged, facts
 
 CHOOSE = "Which model shall learn, from what, and for how long?"
 WATCH = "Is it still learning, and when should it stop?"
 POLL_SECONDS = 1.0
+LIVE = ("queued", "running")
 
 
 def page() -> None:
-    """The training under way, or the form and what became of the chosen run."""
+    """Show the training under way, or the form and what became of the chosen run."""
     records = data.runs()
     record = next((one for one in records if one.run == state.run()), None)
     if record is not None and record.status in LIVE:
@@ -48,32 +49,22 @@ def page() -> None:
 
 
 def _live(run: str) -> None:
-    """Drawn anew every second: the training and whatever else runs or waits."""
-    _follow_wish()
+    if state.draft(state.REQUESTED, ""):
+        st.rerun()
     watch(run)
     queue(data.runs(), run)
 
 
 def _others(waiting: bool) -> None:
-    """The same without a training run of one's own to watch; one full run at the end switches the clock off."""
-    _follow_wish()
+    """Show what else runs or waits; redraw the page when the last one ends."""
     records = data.runs()
-    if waiting and not any(one.status in LIVE for one in records):
+    if state.draft(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
     queue(records)
 
 
-def _follow_wish() -> None:
-    """Where another run was asked for here, the whole page is to speak of it."""
-    if state.requested_run():
-        st.rerun()
-
-
-LIVE = ("queued", "running")
-
-
 def watch(run: str) -> None:
-    """Drawn anew every second while the run is live; one full run at its end switches the clock off."""
+    """Show a live run; redraw the page at its end."""
     record = data.store().read(run)
     if record.status not in LIVE:
         st.rerun()
@@ -82,23 +73,10 @@ def watch(run: str) -> None:
         with st.container():
             progress(*_progress(record, curves))
         if record.status == "running":
-            st.button(
-                "Pause",
-                icon=":material/pause:",
-                key="pause",
-                on_click=_stop,
-                args=(run, True),
-                help="Saves a checkpoint and makes room for others; “Resume” continues from there",
-            )
-        st.button(
-            "Cancel",
-            icon=":material/close:",
-            key="cancel",
-            type="tertiary",
-            on_click=state.put,
-            args=(state.CANCELLING, run),
-            help="Asks first, since it ends it for good",
-        )
+            pause = "Saves a checkpoint and makes room for others; “Resume” continues from there"
+            st.button("Pause", "pause", pause, partial(_stop, run, keep=True), icon=":material/pause:")
+        ask, cancel = partial(state.put, state.CANCELLING, run), "Asks first, since it ends it for good"
+        st.button("Cancel", "cancel", cancel, ask, icon=":material/close:", type="tertiary")
     _confirm(record)
     _numbers(record, curves)
     if record.config.model.by_steps:
@@ -107,7 +85,6 @@ def watch(run: str) -> None:
 
 
 def _confirm(record: RunRecord) -> None:
-    """Where cancelling was asked for: what it costs, and the button that does it."""
     if state.draft(state.CANCELLING, "") != record.run:
         return
     run, name = record.run, f"*{record.run}*"  # for those who hear the page
@@ -119,11 +96,12 @@ def _confirm(record: RunRecord) -> None:
         cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
         selection_note(f"Cancel {run}?", cost)
-        st.button(f"Cancel it {name}", on_click=_stop, args=(run, False), type="primary", key=f"confirm-cancel-{run}")
+        stop = partial(_stop, run, keep=False)
+        st.button(f"Cancel it {name}", on_click=stop, type="primary", key=f"confirm-cancel-{run}")
         st.button(f"Leave it {name}", on_click=state.take, args=(state.CANCELLING,), key=f"leave-{run}")
 
 
-def _stop(run: str, keep: bool) -> None:
+def _stop(run: str, *, keep: bool) -> None:
     state.take(state.CANCELLING)
     try:
         jobs.cancel(data.store(), run, keep=keep, insist=True)
@@ -134,14 +112,12 @@ def _stop(run: str, keep: bool) -> None:
 
 def _go_on(run: str) -> None:
     state.take(state.CANCELLING)
-    try:
+    with state.refusals(state.PROBLEM):
         jobs.start(data.store(), run)
-    except SentiscopeError as error:
-        state.put(state.PROBLEM, str(error))
 
 
 def queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Other runs that train or wait, in their order; `beside` is the one that the page shows already."""
+    """Show other runs that train or wait, in their order; `beside` is the one that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
@@ -180,23 +156,16 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     if now >= curves.epochs:
         return "Evaluating", "measuring on the test sentences", 1.0
     left = duration(curves.seconds / now * (curves.epochs - now))
-    return (
-        f"Epoch {int(now) + 1} of {curves.epochs}",
-        f"at most {left} left · you may close this tab",
-        now / curves.epochs,
-    )
+    left = f"at most {left} left · you may close this tab"
+    return f"Epoch {int(now) + 1} of {curves.epochs}", left, now / curves.epochs
 
 
 def _numbers(record: RunRecord, curves: Curves) -> None:
-    """The first test metrics as soon as they are known, before that the last validation."""
     if found := headline(record):
         rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
         caption(f"Test {found.name} {number(found.value)}; {rest}.")
     elif curves.epoch:
-        spread = ""
-        if curves.validation_range:
-            low, high = curves.validation_range[-1]
-            spread = f" ({number(low)} to {number(high)})"
+        spread = "".join(f" ({number(low)} to {number(high)})" for low, high in curves.validation_range[-1:])
         caption(
             f"After epoch {len(curves.epoch)}: validation loss {number(curves.validation_loss[-1])}, "
             f"{curves.metric} {number(curves.validation_metric[-1])}{spread}."
@@ -204,9 +173,11 @@ def _numbers(record: RunRecord, curves: Curves) -> None:
 
 
 def past(record: RunRecord) -> None:
-    """What became of the chosen run, and what can be done with it."""
+    """Show what became of the chosen run, and what can be done with it."""
     curves, skipped = data.curves(record)
-    heading(record.run, "past", note=_outcome(record))
+    words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
+    took = f" after {duration(record.seconds)}" if record.seconds else ""
+    heading(record.run, "past", note=words.get(record.status, record.status) + took)
     if record.status == "failed":
         problem("Training has failed", record.reason)
     elif record.status == "cancelled":
@@ -216,15 +187,10 @@ def past(record: RunRecord) -> None:
     elif record.unbound:
         finding("This run can be looked at, and not be trained here", record.unbound)
     else:
-        kept = data.has_checkpoint(record.run)
-        st.button(
-            "Resume" if kept else "Start over",
-            icon=":material/play_arrow:",
-            key="go-on",
-            on_click=_go_on,
-            args=(record.run,),
-            help="Continues from its last checkpoint" if kept else "No checkpoint is left; it starts from step 0",
-        )
+        word, about = "Start over", "No checkpoint is left; it starts from step 0"
+        if data.has_checkpoint(record.run):
+            word, about = "Resume", "Continues from its last checkpoint"
+        st.button(word, "go-on", about, partial(_go_on, record.run), icon=":material/play_arrow:")
     if record.strange:
         caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
     if curves.loss:
@@ -237,7 +203,6 @@ def past(record: RunRecord) -> None:
 
 
 def _stands(record: RunRecord) -> str:
-    """How far a stopped training came."""
     if not data.has_checkpoint(record.run) or not record.progress.get("steps"):
         return record.reason
     done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
@@ -246,7 +211,6 @@ def _stands(record: RunRecord) -> str:
 
 
 def _reached(record: RunRecord) -> None:
-    """Where a finished run leads to."""
     if found := headline(record):
         known = found.low is not None and found.high is not None
         said = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
@@ -254,7 +218,7 @@ def _reached(record: RunRecord) -> None:
         caption(f"Test {found.name} {said}{beside}.")
     for note in record.data_notes:
         if note.startswith((NAME, LINEAGE)):
-            caption(f"{note[:1].upper()}{note[1:]}.")
+            caption(as_sentence(note))
     with st.container(horizontal=True):
         of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
         of_words = (("See what it gets wrong", "tokens", "label"),)
@@ -263,21 +227,13 @@ def _reached(record: RunRecord) -> None:
                 state.go(page)
 
 
-def _outcome(record: RunRecord) -> str:
-    words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
-    took = f" after {duration(record.seconds)}" if record.seconds else ""
-    return words.get(record.status, record.status) + took
-
-
 def _figures(curves: Curves, skipped: int) -> None:
     show(LEARNING, curves)
     if curves.lambdas:
         show(LAMBDAS, curves)
     if skipped:
-        problem(
-            f"{count(skipped)} lines of the history cannot be read",
-            "They were left out of the curves; the run itself is not affected.",
-        )
+        left_out = "They were left out of the curves; the run itself is not affected."
+        problem(f"{count(skipped)} lines of the history cannot be read", left_out)
 
 
 page()

@@ -14,7 +14,7 @@ from core.data.kept_examples import NAME
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import planned
 from core.models.config import ModelConfig
-from core.models.describe import equation, parts
+from core.models.describe import parts
 from core.models.presets import PRESETS
 from core.recipes import Applied
 from core.runs import jobs
@@ -23,28 +23,22 @@ from core.runs.budget import LENGTHS, Size, estimate, shortened, size, uncut_row
 from core.runs.configuration import configure, configured
 from core.runs.start import START
 from core.settings import Setting
-from dashboard import access, cards, state
-from dashboard.data import data
+from dashboard import access, state
+from dashboard.data import cards, data
+from dashboard.figures import train_plan as plan
 from dashboard.figures.diagram import DIAGRAM, Made, described
 from dashboard.figures.numbers import count
-from dashboard.figures.train_plan import (
-    EXAMPLES,
-    NOT_LISTED,
-    OFFERED,
-    command_line,
-    leaf,
-    recipe_text,
-    shown,
-    size_phrase,
-    summary,
-    time_text,
-)
-from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
-from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption, place
-from dashboard.widgets.messages import problem
-from dashboard.widgets.preset_picker import preset_picker
+from dashboard.widgets.messages import as_sentence, problem
 from dashboard.widgets.style import look
+from dashboard.widgets.training_fields import (
+    data_picker,
+    preset_picker,
+    recipe,
+    recipe_switch,
+    show_equation,
+    start_picker,
+)
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
@@ -61,27 +55,19 @@ class Draft:
     model: str
     source: str
     settings: dict[str, Any]
-    """What is set on top of the preset: the length's, the data's, the person's, then what parts read."""
+    """What is set on top of the preset, at last what parts of the model read (`along`)."""
     along: dict[str, Any]
-    """These last."""
     config: RunConfig
     recipe: Applied
 
 
 def train_form() -> None:
-    """Three choices and one button, under them what it begins with; every setting below, folded."""
+    """Show three choices and one button, under them what it begins with; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         preset_picker(MODEL, help="The Models page shows what each is made of")
         data_picker(more="; the Data page shows what is in it")
-        st.segmented_control(
-            "Length",
-            list(LENGTHS),
-            default=LENGTH,
-            key=state.LENGTH,
-            bind="query-params",
-            required=True,
-            help=LENGTH_HELP,
-        )
+        bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
+        st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start, key="start")
     with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
         start_picker(state.SETTING + START)
@@ -103,33 +89,31 @@ def train_form() -> None:
     records = data.runs()
     counts = cards.counts(draft.config)
     large = size(draft.config, records, counts)
-    time = time_text(estimate(draft.config, records, counts), draft.config)
-    cost = f"{size_phrase(large)}. {time}.".replace("..", ".")
+    time = plan.time_text(estimate(draft.config, records, counts), draft.config)
+    cost = f"{plan.size_phrase(large)}. {time}.".replace("..", ".")
     caption(f"{line} {cost}")
     for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records, counts)):
         caption(sentence)
     _removed_rows(draft.config)
     if draft.recipe.name:
-        caption(recipe_text(draft.recipe, draft.settings))
+        caption(plan.recipe_text(draft.recipe, draft.settings))
     name = state.draft(state.NAME, "")
-    command = command_line(access.written(draft.source), draft.model, draft.settings, name, draft.recipe.name)
-    words = f"{summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
+    command = plan.command_line(access.written(draft.source), draft.model, draft.settings, name, draft.recipe.name)
+    words = f"{plan.summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
     defaults = _defaults(draft.along)
     composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
     setting_fields(defaults, command)
 
 
 def _removed_rows(config: RunConfig) -> None:
-    """Say how many rows will not be judged, or that too few would be left, before anybody waits for it."""
     try:
         for note in data.removed_rows(config):
-            caption(f"{note[:1].upper()}{note[1:]}.")
+            caption(as_sentence(note))
     except SentiscopeError as error:
         problem("This training would be refused", str(error))
 
 
 def _examples_switch() -> None:
-    """Whether the class's counter-examples join the training split."""
     n = len(data.examples())
     st.toggle(
         f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
@@ -142,17 +126,13 @@ def _examples_switch() -> None:
 
 
 def _draft() -> Draft:
-    """What is chosen now.
-
-    Raises:
-        SentiscopeError: it cannot be trained so.
-    """
+    """Return what is chosen; SentiscopeError: it cannot be trained so."""
     model = state.draft(state.PRESET, MODEL)
     chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)
     access.refuse_foreign(typed)
     if state.draft(state.ALONG, False) and data.examples():
-        typed[EXAMPLES] = planned(data.store().folder)
+        typed[plan.EXAMPLES] = planned(data.store().folder)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along
@@ -161,10 +141,7 @@ def _draft() -> Draft:
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
-    """What stands in grey: the preset as data and length have it, with what parts read, before a person's changes.
-
-    What it begins with is a choice beneath them: another run, or a backbone with sizes of its own.
-    """
+    """Return the values in grey: the preset with data, length and inputs, before a person's own changes."""
     model = state.draft(state.PRESET, MODEL)
     try:
         chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
@@ -183,38 +160,34 @@ def _recipe() -> str:
 
 
 def _given(source: str) -> dict[str, Any]:
-    """What the length sets."""
     return {"data.name": source, **LENGTHS[state.draft(state.LENGTH, LENGTH)]}
 
 
 def _start() -> None:
-    """Button: make the run, start its process, and choose it."""
-    try:
+    with state.refusals(state.PROBLEM):
         draft = _draft()
         record = jobs.submit(data.store(), draft.config, draft.model, state.draft(state.NAME, ""), draft.recipe)
-    except SentiscopeError as error:
-        state.put(state.PROBLEM, str(error))
-        return
-    state.choose_run(record.run)
+        state.choose_run(record.run)
 
 
 STARTS_FROM = "Starts from the preset above; what has no effect on this model is not shown. "
 
 
 def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
-    """The fields of all parts that have an effect, folded."""
+    """Show the fields of all parts that have an effect, folded."""
     own = state.typed(state.SETTING)
     with st.expander("Compose your own", key="composer"):
         caption(STARTS_FROM + HOW)
-        for title, names in shown(own, model).items():
+        for title, names in plan.shown(own, model).items():
             field_rows(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
-        if any(name in OFFERED for name in own):
-            st.button("Back to the preset", key="compose-clear", on_click=_clear)
+        if any(name in plan.OFFERED for name in own):
+            fields = [state.SETTING + name for name in plan.OFFERED]
+            st.button("Back to the preset", key="compose-clear", on_click=state.forget, args=fields)
         show()
 
 
 def composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
-    """The model that the fields make: in words, drawn, as an equation, as a command."""
+    """Show the model that the fields make: in words, drawn, as an equation, as a command."""
     caption(words)
     vocabulary = size.vocabulary if size else config.text.max_vocab
     with st.container(key="pair-composed"):
@@ -223,20 +196,12 @@ def composed(config: RunConfig, size: Size | None, words: str, command: str) -> 
             made = Made(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
             place(DIAGRAM.draw(made, look()), "composed", described(made.parts))
         with right:
-            for index, line in enumerate(equation(config.model)):
-                with st.container(key=f"equation-{index}", gap=None):
-                    st.latex(line.latex)
-                    caption(line.words)
+            show_equation(config.model)
     st.code(command, language=None, wrap_lines=True)
 
 
-def _clear() -> None:
-    """Button: every field of the builder is empty again."""
-    state.forget(*(state.SETTING + name for name in OFFERED))
-
-
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
-ELSEWHERE = OFFERED | {*NOT_LISTED, START, EXAMPLES}
+ELSEWHERE = plan.OFFERED | {*plan.NOT_LISTED, START, plan.EXAMPLES}
 """Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"
@@ -244,7 +209,7 @@ HOW = "An empty field keeps the value in grey. The names are those of sentiscope
 
 
 def setting_fields(defaults: RunConfig, command: str) -> None:
-    """The name of the run and a field for each setting; `command` is the same training on the command line."""
+    """Show the name of the run and a field for each setting; `command` is the same training in a terminal."""
     with st.expander("Advanced settings", key="advanced"):
         st.text_input(
             "Name of the run",
@@ -254,10 +219,8 @@ def setting_fields(defaults: RunConfig, command: str) -> None:
             help="Letters, digits, dots and dashes; a taken name gets a number",
         )
         for room, title in ROOMS.items():
-            listed = [
-                setting for name, setting in SETTINGS.items() if name.startswith(f"{room}.") and name not in ELSEWHERE
-            ]
-            field_rows(title, listed, defaults)
+            names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
+            field_rows(title, [SETTINGS[name] for name in names], defaults)
         caption(HOW)
         st.code(command, language=None, wrap_lines=True)
 
@@ -270,29 +233,20 @@ def field_rows(
     empty: str = AUTOMATIC,
     model: ModelConfig | None = None,
 ) -> None:
-    """A group of settings, a field for each; `empty` stands for no value, `model` says which do nothing."""
+    """Show a group of settings, a field for each; `empty` is no value, `model` says which do nothing."""
     st.html(f'<p class="s-label s-group">{title}</p>')
     for start in range(0, len(listed), COLUMNS):
         columns = st.columns(COLUMNS, vertical_alignment="bottom")
         for column, setting in zip(columns, listed[start : start + COLUMNS], strict=False):
             with column:
-                _field(setting, leaf(defaults, setting.name) or empty, idle(setting.name, model) if model else "")
+                _field(setting, plan.leaf(defaults, setting.name) or empty, idle(setting.name, model) if model else "")
 
 
 def _field(setting: Setting, default: str, idle: str) -> None:
-    """The field of a setting; `idle` is why it does nothing, where it does not."""
     about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
     about += f" **Without effect here**: {idle}." if idle else ""
-    key = state.SETTING + setting.name
+    shared: dict[str, Any] = {"placeholder": default, "persist_state": "session", "help": about}
     if setting.choices:
-        st.selectbox(
-            setting.label,
-            setting.choices,
-            index=None,
-            placeholder=default,
-            key=key,
-            persist_state="session",
-            help=about,
-        )
+        st.selectbox(setting.label, setting.choices, index=None, key=state.SETTING + setting.name, **shared)
     else:
-        st.text_input(setting.label, placeholder=default, key=key, persist_state="session", help=about)
+        st.text_input(setting.label, key=state.SETTING + setting.name, **shared)

@@ -27,15 +27,11 @@ _figures = st.components.v2.component(
 
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
-"""A table, or what makes it: a large one is made only for the person who asks for it.
-
-All are written as CSV only then. A file that lay ready would be gone when the browser looks for it, where one rerun
-follows the other; and most are never asked for.
-"""
+"""A table, or what makes it; written as CSV only for whoever asks: a file made before is gone after the next rerun."""
 
 
 def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
-    """Offer everything on the page; on a projector nothing, the room is for reading."""
+    """Offer everything on the page; on a projector nothing."""
     if state.projector():
         return
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
@@ -45,14 +41,10 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
         for name, table in tables.items():
             st.download_button(
                 f"{name} · CSV",
-                partial(_written, table),
+                partial(lambda table: csv_text(table() if callable(table) else table), table),
                 f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
                 "text/csv",
                 key=f"export-{name}",
                 type="tertiary",
                 on_click="ignore",
             )
-
-
-def _written(table: Table) -> str:
-    return csv_text(table() if callable(table) else table)

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def anchor(name: str) -> str:
-    """Where a link within the page finds a heading."""
+    """Return where a link within the page finds a heading."""
     return f"at-{name}"
 
 
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
-    """The heading; `about` (a constant of ours, markdown) opens behind a question mark."""
+    """Show a heading; `about` (a constant of ours, markdown) opens behind a question mark."""
     with st.container(key=f"head-{name}", horizontal=True, vertical_alignment="center", wrap=False):
         st.html(f'<div class="s-fig"><h2 id="{anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>')
         if about:
@@ -40,34 +40,34 @@ def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
                 st.markdown(about)
 
 
+def heading_of(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
+    """Show the heading of a figure that is drawn elsewhere, or not at all (`shape` is None)."""
+    note = "" if shape is None else figure.say(figure.note, shape)
+    heading(figure.say(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else "")
+
+
 def caption(text: str) -> None:
-    """One sentence on how to read what stands above."""
+    """Show a sentence on how to read what is above."""
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
 def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
-    """Draw a figure of one run, once for all visitors who choose the same; options as those of `show`.
-
-    Raises:
-        NotAvailable: this run has nothing of the kind.
-    """
+    """Draw a figure of one run, once for all visitors; options as of `show`. NotAvailable: it has no such figure."""
     shape, drawing = data.drawn(figure, source, look())
     show(figure, shape, drawing=drawing, **options)
     return shape
 
 
+def show_tables(source: Source, *figures: Figure[Any], **options: Any) -> dict[str, pd.DataFrame]:
+    """Draw figures of one run as `show_of` does; return their tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    for figure in figures:
+        tables |= figure.numbers(show_of(source, figure, **options))
+    return tables
+
+
 def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
-    """The same without heading and caption, where what stands around it says what it is.
-
-    Args:
-        source: The run, and what is asked of it.
-        figure: The declaration.
-        name: As of `show`.
-        options: As of `show`.
-
-    Raises:
-        NotAvailable: this run has nothing of the kind.
-    """
+    """Draw the same without heading and caption, where what is around it says what it is."""
     shape, drawing = data.drawn(figure, source, look())
     note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
     place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)
@@ -75,13 +75,13 @@ def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **option
 
 
 def show_others(source: Source, page: str, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
-    """The figures of a page that stand nowhere on it yet, at its end; gives their tables."""
+    """Draw the figures of a page that are nowhere on it yet, at its end; return their tables."""
     from dashboard.figures.registry import others  # pandas, which the head of the first page does without
 
     tables: dict[str, pd.DataFrame] = {}
     for figure in others(page, placed):
         with contextlib.suppress(NotAvailable):
-            tables |= figure.numbers(show_of(source, figure))
+            tables |= show_tables(source, figure)
     return tables
 
 
@@ -102,7 +102,7 @@ def show(
         shape: What it draws.
         drawing: Its drawing, where it has been made before.
         more: What can be done with it on this page, behind how to read it.
-        name: Where the same figure stands twice on a page, or one of its selections must not outlive a setting.
+        name: For a figure that is twice on a page, or whose selection must not outlive a setting.
         tools: Buttons of Plotly's bar besides the download, such as `lasso2d`.
         options: Further arguments of Streamlit's element, such as `on_select`.
 
@@ -123,35 +123,27 @@ def show(
 
 
 def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
-    """A drawing without the words around it; arguments and result as `show`."""
+    """Show a drawing without the words around it; arguments and result as of `show`."""
     if isinstance(drawing, Component):
         key = state.figure_key(name)
         own = _mounted(drawing.name, drawing.root, drawing.style, drawing.script)
         return own(key=key, data={**drawing.data, **_exchange(key, drawing.data)}, **options)
     key = state.current(f"fig-{name}")
     if isinstance(drawing, Table):
-        return st.dataframe(
-            drawing.rows,
-            hide_index=True,
-            row_height=row_height(),
-            width="content" if drawing.narrow else "stretch",
-            column_config=_columns(drawing.columns),
-            placeholder=NOTHING,
-            key=key,
-            alt=alt,
-            **options,
-        )
+        columns = {name: _column(column) for name, column in drawing.columns.items()}
+        width = "content" if drawing.narrow else "stretch"
+        return show_table(drawing.rows, alt, columns, width=width, placeholder=NOTHING, key=key, **options)
     return st.plotly_chart(drawing, theme=None, config=config(name, tools), key=key, alt=alt, **options)
 
 
 @cache
 def _mounted(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
-    """The component of this name: all of it is constant and ours, what a person wrote travels in its data."""
+    """Return the component of this name: all of it is constant, what a person wrote travels in its data."""
     return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=in_turn(script))
 
 
 def in_turn(script: str) -> str:
-    """The script of a component that draws no older data over newer ones, and whose changes all arrive.
+    """Return the script of a component that draws no older data over newer ones, and whose changes all arrive.
 
     Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
     two drawings that wait for it, the first may come last. Of two messages that wait for a busy page it hears one.
@@ -171,8 +163,23 @@ def _exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
     return {"turn": int(turn), "confirmed": now[1]}
 
 
-def _columns(columns: Mapping[str, Column]) -> dict[str, Any]:
-    return {name: _column(column) for name, column in columns.items()}
+def show_table(rows: Any, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    """Show a table that is no figure; options and result as of `st.dataframe`.
+
+    Args:
+        rows: As `st.dataframe` takes them.
+        alt: What is read out.
+        columns: By name a title of a text column, that and a width in pixels, or a column of Streamlit's.
+        options: Of that element.
+    """
+    named = {name: (each,) if isinstance(each, str) else each for name, each in (columns or {}).items()}
+    config = {name: _text_column(*each) if isinstance(each, tuple) else each for name, each in named.items()}
+    chosen = {"hide_index": True, "row_height": row_height(), "column_config": config or None, **options}
+    return st.dataframe(rows, alt=alt, **chosen)
+
+
+def _text_column(title: str, width: Any = None) -> Any:
+    return st.column_config.TextColumn(title, width=width)
 
 
 def _column(column: Column) -> Any:

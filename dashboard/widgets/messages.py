@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show, when something went wrong, or while something takes time."""
+"""What pages say in words: heads, findings, problems, progress, the next step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,40 @@ import streamlit as st
 from core.exceptions import RunDamaged, SentiscopeError
 from dashboard import state
 
+_MARKS = re.compile(r"[!-/:-@\[-`{-~]")
+
+
+def literal(text: str) -> str:
+    """Return a person's text as the label of a widget: labels are markdown, and nothing in this one is a mark."""
+    return _MARKS.sub(r"\\\g<0>", text)
+
+
+def as_sentence(reason: object) -> str:
+    """Return a reason with a capital and a full stop."""
+    return f"{str(reason)[:1].upper()}{str(reason)[1:]}."
+
+
+def header(title: str, question: str, facts: Sequence[tuple[str, str]] = (), *, low: bool = False) -> None:
+    """Show title and question on the left, facts, (strong, plain), on the right; a `low` one takes a single line."""
+    between = " · " if low else "<br>"
+    right = between.join(f"<b>{escape(strong)}</b> {escape(plain)}" for strong, plain in facts)
+    st.html(
+        f'<div class="s-head{" s-low" if low else ""}"><div><h1>{escape(title)}</h1><p>{escape(question)}</p></div>'
+        f'<div class="s-run">{right}</div></div>'
+    )
+
+
+def next_step(title: str, text: str, button: str, page: str, run: str) -> None:
+    """Show the one thing to do next; the button leads to `page` with `run` chosen."""
+    with st.container(key="next", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.html(f'<div class="s-next"><b>{escape(title)}</b><span>{escape(text)}</span></div>', width="content")
+        chosen = (run,) if run else (state.run(),)
+        if st.button(button, type="primary", key="next-action", on_click=state.choose_run, args=chosen):
+            state.go(page)
+
 
 def empty(title: str, text: str, button: str, page: str) -> None:
-    """What would be here, how to get it, and the button for it."""
+    """Show what would be here, how to get it, and the button for it."""
     st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button(button, type="primary", key="empty-action"):
@@ -22,18 +53,18 @@ def empty(title: str, text: str, button: str, page: str) -> None:
 
 
 def problem(title: str, text: str) -> None:
-    """What is wrong, where, and what to do."""
+    """Show what is wrong, where, and what to do."""
     _message(title, text, "var(--wrong)")
 
 
 def stopped(error: SentiscopeError) -> None:
-    """A page, or a part of one, that cannot be drawn: why, and what to do."""
+    """Show why a page, or a part of one, cannot be drawn, and what to do."""
     more = "\nBring the file back, or choose another run in the sidebar." if isinstance(error, RunDamaged) else ""
     problem("This page cannot continue", f"{error}{more}")
 
 
 def finding(title: str, text: str) -> None:
-    """Something that changes how a figure is to be read."""
+    """Show what changes how a figure is to be read."""
     _message(title, text, "var(--accent)")
 
 
@@ -44,29 +75,23 @@ def differing(differences: Mapping[str, Any] | None) -> None:
 
 
 def _message(title: str, text: str, colour: str) -> None:
-    st.html(
-        f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{_commands(text)}</p></div>'
-    )
-
-
-def _commands(text: str) -> str:
-    """Escaped, with what stands between backticks as something to type."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # what is to be typed
+    st.html(f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{words}</p></div>')
 
 
 def opening(sentence: str, more: str = "") -> None:
-    """What a page has found, in one computed sentence, and one that qualifies it."""
+    """Show what a page has found, in one computed sentence, and one that qualifies it."""
     rest = f"<p>{escape(more)}</p>" if more else ""
     st.html(f'<div class="s-open" role="status"><h2>{escape(sentence)}</h2>{rest}</div>')
 
 
 def selection_note(what: str, why: str) -> None:
-    """What is selected, and by what."""
+    """Show what is selected, and by what."""
     st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")
 
 
 def progress(what: str, detail: str, share: float) -> None:
-    """One bold phrase, what is left, and a bar (`share` 0 to 1)."""
+    """Show what is done, what is left, and a bar (`share` 0 to 1)."""
     percent = round(100 * min(max(share, 0), 1))
     st.html(
         f'<div class="s-say"><b>{escape(what)}</b> <span>· {escape(detail)}</span>'
@@ -76,6 +101,6 @@ def progress(what: str, detail: str, share: float) -> None:
 
 
 def notes(lines: Sequence[str]) -> None:
-    """Things worth knowing, one per line; nothing where there are none."""
+    """Show things worth knowing, one per line."""
     if lines:
         st.html(f'<ul class="s-notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>')

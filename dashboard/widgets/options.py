@@ -1,12 +1,13 @@
-"""The options of figures as widgets, each bound to the parameter of the link that has its name."""
+"""The options of figures, and the split, as widgets that are bound to parameters of the link."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import state
+from dashboard import selection, state
 from dashboard.figures.source import Free, Option, Source, Span
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
@@ -14,9 +15,9 @@ _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 
 
 def choose(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
-    """A row of buttons; a single value needs none unless `single`. The source knows the choice from then on.
+    """Show a row of buttons; a single value needs none unless `single`. The source knows the choice from then on.
 
-    A `plain` one has its label for screen readers only: what stands beside it says what is chosen.
+    A `plain` one has its label for screen readers only: what is beside it says what is chosen.
     """
     values = _values(option, source)
     first = str(option.first(source))
@@ -40,7 +41,7 @@ def choose(option: Option, source: Source, *, single: bool = False, plain: bool 
 
 
 def pick(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
-    """The same as a menu, for names of any number and length."""
+    """Show the same as a menu, for names of any number and length."""
     values, first = _values(option, source), str(option.first(source))
     state.keep_to(option.name, values)
     if option.usual is not None:  # it depends on the run, and a copied link is to say which
@@ -52,8 +53,17 @@ def pick(option: Option, source: Source, *, label: str = "", width: int = 180, a
     return chosen or first
 
 
+def choose_split(splits: Sequence[str], *, about: str = "") -> str:
+    """Show the evaluated splits as a row of buttons; return the chosen one."""
+    state.settle(state.SPLIT, splits, selection.usual_split(splits))
+    chosen = st.segmented_control(
+        "Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about or None
+    )
+    return chosen or splits[-1]
+
+
 def asked(option: Option, source: Source) -> str:
-    """What a widget that is drawn further down holds, or the link says it will."""
+    """Return what a widget that is drawn further down holds, or the link says it will."""
     value = state.asked(option.name)
     if value in _values(option, source):
         source.choices[option.name] = value

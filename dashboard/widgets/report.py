@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,12 +23,11 @@ _ONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is of. One that was made is offered as long as it is asked for and nothing has been coded since."""
+    """What a report is of; the last one that was made is offered while this stays the same."""
 
     runs: tuple[str, ...]
     split: str
     author: str
-    """Who asks: nobody is told what others said before having coded."""
     codes: str = ""
     """A coded session; empty: the run, or what is compared."""
     version: str = ""
@@ -35,35 +35,27 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """Of its file."""
+        """Return the name of its file."""
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 
-def report_button(
-    runs: Sequence[str],
-    split: str,
-    *,
-    sessions: Mapping[str, str] | None = None,
-    now: str = "",
-) -> None:
-    """A button that makes the report, then one that saves it; on a projector none.
+def report_button(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
+    """Show a button that makes the report, then one that saves it; on a projector none.
 
-    Args:
-        runs: One, or several that are compared.
-        split: That the page shows.
-        sessions: Coded sessions that there may be a report of, with their words.
-        now: The one of these that the page shows; empty: none.
+    `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.
     """
     if not state.projector():
         st.fragment(_offer)(tuple(runs), split, sessions or {}, now)
 
 
 def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:
-    """Either of the two; the file is kept for this visitor until another one is made."""
     kept: tuple[Asked, str] | None = state.draft(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
         codes = _session(sessions, now) if sessions else ""
-        of = Asked(runs, split, state.author(), codes, _written(runs[0]))
+        version = ""
+        with contextlib.suppress(StorageError):  # then a report cannot be made either, which says why
+            version = data.written(runs[0])
+        of = Asked(runs, split, state.author(), codes, version)
         st.button(
             "Report · HTML",
             key="make-report",
@@ -90,18 +82,9 @@ def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: 
             )
 
 
-def _written(run: str) -> str:
-    """As `data.written`; where that cannot be read a report cannot be made either, which says why."""
-    try:
-        return data.written(run)
-    except StorageError:
-        return ""
-
-
 def _session(sessions: Mapping[str, str], now: str) -> str:
-    """What it is to be of: the run, or one of its coded sessions."""
     names = ["", *sessions]
-    chosen = st.selectbox(
+    return st.selectbox(
         "Report of",
         names,
         index=names.index(now) if now in names else 0,
@@ -110,11 +93,9 @@ def _session(sessions: Mapping[str, str], now: str) -> str:
         label_visibility="collapsed",
         width=320,
     )
-    return str(chosen)
 
 
 def _made(of: Asked) -> tuple[Asked, str] | None:
-    """The report; None after it was said why there is none."""
     from dashboard.reports.build import build
 
     bar = st.progress(0.0, "waiting for another report to be done")
@@ -134,10 +115,10 @@ def _made(of: Asked) -> tuple[Asked, str] | None:
                 on_progress=tell,
             )
     except SentiscopeError as error:
-        bar.empty()
         problem("There is no report", str(error))
         return None
-    bar.empty()
+    finally:
+        bar.empty()
     kept = of, made.markup
     state.put(state.REPORT, kept)
     return kept

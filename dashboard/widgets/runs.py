@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
+from core.exceptions import SentiscopeError
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.naming import data_name
 from dashboard.figures.results import offered
-from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, problem
-from dashboard.widgets.run_removal import removal_button, removed
+from dashboard.widgets.messages import empty, finding, header, problem
 
 SHORT = 20
 """Characters that the picker shows of a name; a longer one stands below it as well."""
 STARTER = "It comes with Sentiscope: install that again, or in a checkout `git restore trained`."
 """What to do about a starter run that is damaged; it cannot be deleted."""
+WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."
+OF_TEXTS = {
+    "performance": "Confusion, ROC and calibration are of one label for each text.",
+    "errors": "Its rows are texts with a label each.",
+    "compare": "Paired tests are of the same texts, right or wrong.",
+    "behave": "A suite asks for the polarity of a text.",
+    "embeddings": "A point is a text with its label.",
+    "sentence": "Pushes and parts are of the answer to a whole text.",
+    "steps": "Its last stage is the answer to a whole text.",
+    "lambdas": "Its curves are of the answer to a whole text.",
+}
+"""By page, why it has nothing to show of a run that gives each word a tag."""
 
 
 def run_picker() -> None:
-    """The shared picker, bound to the URL; a link without a run gets the one to begin with."""
+    """Show the shared picker, bound to the URL; a link without a run gets the one to begin with."""
     records = data.runs()
     names = [record.run for record in records]
-    asked = state.asked_run()
-    if requested := state.requested_run():
+    asked = state.in_link(state.RUN)
+    if requested := state.draft(state.REQUESTED, ""):
         state.put(state.RUN, requested)
     if asked and asked not in names and not state.run():
         state.put(state.MISSING, asked)
     elif names and not state.run() and not state.draft(state.MISSING, ""):
-        state.initial(state.RUN, _first(records))
-    removed()
+        state.initial(state.RUN, (offered(records) or records[0]).run)  # none finished: the newest
+    if said := state.take(state.REMOVED):
+        finding(*said)
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run: every page speaks of it",
@@ -54,24 +66,16 @@ def run_picker() -> None:
             st.html(f'<p class="s-name">{escape(state.run())}</p>')
 
 
-def _first(records: Sequence[RunRecord]) -> str:
-    """What is offered to begin with; where nothing is finished yet, the newest run."""
-    return (offered(records) or records[0]).run
-
-
 def chosen_record() -> RunRecord | None:
-    """The chosen run's record; None where none is chosen, or it is not there or damaged."""
+    """Return the chosen run's record; None where none is chosen, or it is not there or damaged."""
     found = next((record for record in data.runs() if record.run == state.run()), None)
     return None if found is None or found.status == "damaged" else found
 
 
 def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
-    """The chosen run's record, or None after the page has said why there is nothing to show.
+    """Return the chosen run's record, or None after the page has said why there is nothing to show.
 
-    Args:
-        title: The page's name.
-        question: What it answers; both head the page where it has nothing else to show.
-        purpose: What the page would show with a run, e.g. "Its metrics and mistakes stand here".
+    `purpose` says what the page would show with a run, such as "Its metrics and mistakes stand here".
     """
     records = {record.run: record for record in data.runs()}
     record = records.get(state.run())
@@ -92,7 +96,7 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 
 
 def damaged(record: RunRecord) -> None:
-    """What is wrong with a run that cannot be shown, and what to do."""
+    """Show what is wrong with a run that cannot be shown, and what to do."""
     starter = data.store().is_starter(record.run)
     mend = STARTER if starter else "Bring the file back, or delete the run."
     problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
@@ -101,14 +105,14 @@ def damaged(record: RunRecord) -> None:
 
 
 def ended(record: RunRecord) -> str:
-    """How a run ended that was not finished, in a sentence."""
+    """Return how a run ended that was not finished, in a sentence."""
     words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
     how = words.get(record.status, "It waits")
     return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
 
 
 def attends(record: RunRecord) -> tuple[str, str]:
-    """How much attention a model has, for `facts`."""
+    """Return how much attention a model has, for `facts`."""
     model = record.config.model
     if "maps" not in provides(model):
         return "no attention", ""
@@ -116,9 +120,54 @@ def attends(record: RunRecord) -> tuple[str, str]:
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """What stands at the right of a page's head."""
+    """Return what stands at the right of a page's head."""
     return [
         (record.run, ""),
         (record.described, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
         *more,
     ]
+
+
+def removal_button(run: str) -> None:
+    """Offer to delete a run, after asking."""
+    if st.button("Delete …", key=f"remove-{run}", type="tertiary", help="Asks first"):
+        _ask(run)
+
+
+@st.dialog("Delete a run")
+def _ask(run: str) -> None:
+    try:
+        data.store().removable(run)
+    except SentiscopeError as error:
+        problem("This run stays", str(error))
+        return
+    problem(f"Delete “{run}”?", WHAT)
+    with st.container(horizontal=True):
+        if st.button("Delete it", key="remove-yes", type="primary", on_click=_remove, args=(run,)):
+            st.rerun()
+        if st.button("Keep it", key="remove-no"):
+            st.rerun()
+
+
+def _remove(run: str) -> None:
+    try:
+        data.store().remove(run)
+    except SentiscopeError as error:
+        state.put(state.REMOVED, ("It could not be deleted", str(error)))
+        return
+    state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+    if state.run() == run and (first := offered(data.runs())):
+        state.choose_run(first.run)
+    state.put(state.REMOVED, (f"“{run}” is deleted", "Nothing of it is left here."))
+
+
+def refused(record: RunRecord | None, page: str, titles: Mapping[str, str]) -> bool:
+    """Return whether a page has nothing to show of a run of tagged words, after it has said so."""
+    if record is None or record.task != "tokens" or page not in OF_TEXTS:
+        return False
+    header(titles[page], "", facts(record))
+    what = "Its sentences, errors by kind, types and the tags of a sentence of your own stand on Tokens."
+    finding(f"{record.run} gives each word a tag", f"{OF_TEXTS[page]} {what}")
+    if st.button("Open Tokens", type="primary", key="to-tokens"):
+        state.go("tokens")
+    return True

@@ -10,7 +10,6 @@ from dashboard.figures.theme import DARK, LIGHT, Look
 
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
 
-
 _theme = st.components.v2.component(
     "sentiscope_theme", html='<div class="theme"></div>', css=asset("theme.css"), js=asset("theme.js")
 )
@@ -21,15 +20,12 @@ _history = st.components.v2.component(
 
 
 def look() -> Look:
-    """How figures are to be drawn for this visitor."""
+    """Return how figures are to be drawn for this visitor."""
     return Look(dark=st.context.theme.type == "dark", projector=state.projector())
 
 
 def style() -> None:
-    """The page's style sheet, with the colours of both themes as variables.
-
-    The browser chooses (`light-dark`): a theme switched on an open page holds at once, not from the next run on.
-    """
+    """Send the page's style sheet, with the colours of both themes as variables of which the browser chooses one."""
     names = {**{name: name for name in NAMED}, "rule": "grid"}
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
@@ -55,5 +51,5 @@ def follow_theme() -> None:
 
 
 def row_height() -> int:
-    """Pixels of a table row; the text of tables follows the root font size by itself."""
+    """Return the pixels of a table row; the text of tables follows the root font size by itself."""
     return 48 if state.projector() else 38

@@ -1,13 +1,21 @@
-"""The field for the sentence that all pages about the inside of a model speak of; of a pair two."""
+"""The sentence that all pages about the inside of a model speak of, of a pair two, and what the link changes inside."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
+from core.interpret.editable import Editable, allowed
+from core.interpret.edits import Edits
 from core.runs.record import RunRecord
 from core.text.pair import joined, parted
 from dashboard import state
+from dashboard.data import data
 from dashboard.widgets.messages import finding
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
 
 LONGEST = 20_000
 """Characters: a text of 2,000 words has about 12,000."""
@@ -15,17 +23,14 @@ FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
 
 
 def begin(record: RunRecord, first: str) -> None:
-    """Once for each drawing of a whole page: what the page before had in its field, or else `first`, stands in it.
-
-    As any field that several pages have, those of a pair must be told anew; not while somebody types in them.
-    """
+    """Fill the field with what the page before had in it, or else `first`; once for each drawing of a whole page."""
     state.restate(state.TEXT, first)
     if record.pairs:
         _tell(state.latest(state.TEXT))
 
 
 def sentence_field(record: RunRecord) -> str:
-    """What is typed; it goes into the link, and along from page to page."""
+    """Return what is typed; it goes into the link, and along from page to page."""
     if record.pairs:
         return _two_fields()
     text = st.text_input(
@@ -41,13 +46,12 @@ def sentence_field(record: RunRecord) -> str:
 
 
 def said_of_pairs(record: RunRecord, text: str) -> None:
-    """Where the second text of a pair is missing: that what stands below is said of one text alone."""
+    """Say that all below is of one text alone where the second text of a pair is missing."""
     if record.pairs and text and not (parts := parted(text) or (text, ""))[1].strip():
         finding("This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone.")
 
 
 def _two_fields() -> str:
-    """Both texts of a pair, as one; the link holds them as one too."""
     text = state.latest(state.TEXT)
     if tuple(state.draft(key, "") for key in FIELDS) != (parted(text) or (text, "")):
         _tell(text)
@@ -65,12 +69,26 @@ def _two_fields() -> str:
 
 
 def _tell(text: str) -> None:
-    """Both fields hold what a text says."""
     for key, part in zip(FIELDS, parted(text) or (text, ""), strict=True):
         state.put(key, part)
 
 
 def _join() -> None:
-    """One of the fields has changed."""
     first, second = (str(state.draft(key, "") or "") for key in FIELDS)
     state.carry(state.TEXT, joined(first, second) if second.strip() else first)
+
+
+def asked_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
+    """Return what the link changes in this model, what could be changed, and the reading that follows."""
+    edits, parts, left_out = read_edits(record, trained, state.carried(state.EDIT))
+    if left_out and parts.layers:
+        many = "One change" if left_out == 1 else f"{left_out} changes"
+        finding(f"{many} of the link cannot be made here", f"This run has {parts.has}.")
+    return edits, parts, data.sentence(record.run, text, edits)
+
+
+def read_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
+    """Return what a link's words change in this model, what could be changed, and how many changes cannot be made."""
+    parts = allowed(record.config.model, trained)
+    edits, left_out = parts.read(said)
+    return edits, parts, left_out

@@ -1,16 +1,21 @@
-"""Something that takes long: how far it is in words, the button that stops it, and the one that goes on."""
+"""What takes long: how far it is, how to begin, stop and resume it, asked here or computed in another process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
 from core.interpret.watched import Watched
+from core.runs import errands
+from core.runs.analyses import Analysis
+from core.runs.errands import Files
 from dashboard import state
+from dashboard.figures.numbers import duration
 from dashboard.reader.models import Asking
-from dashboard.widgets.messages import finding, progress
+from dashboard.widgets.figure import caption
+from dashboard.widgets.messages import finding, problem, progress
 
 PATIENCE, TICK = 0.5, 0.3
 """Seconds after which it is said what is asked, with a way to stop it; and between two looks at how far it is."""
@@ -32,7 +37,7 @@ AGAIN = "the model reads the text again and again"
 def stoppable(
     what: str, detail: str, share: float, key: str, stop: Callable[..., None], args: tuple[Any, ...], kept: str
 ) -> None:
-    """How far something is, and the button that stops it; `kept` says what becomes of what was found so far."""
+    """Show how far something is, and the button that stops it; `kept` says what becomes of what was found so far."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container():
             progress(what, detail, share)
@@ -40,15 +45,12 @@ def stoppable(
 
 
 def waited(asking: Asking, place: str, unfinished: str) -> Watched[Any]:
-    """What is known after a moment of patience; where that is not all, how far it is, with a way to stop it.
+    """Return what is known after a moment of patience; while that is not all, show how far it is, with a way to stop.
 
     Args:
-        asking: What is asked.
+        asking: What is asked; whatever error it raises is raised here.
         place: A name for its buttons, once on the page.
         unfinished: What is missing where it was stopped.
-
-    Raises:
-        SentiscopeError: what asking raised.
     """
     if not _enough(asking, place):
         asking.known.go_on()  # somebody else may have stopped it
@@ -59,7 +61,7 @@ def waited(asking: Asking, place: str, unfinished: str) -> Watched[Any]:
 
 
 def _watch(asking: Asking, place: str, unfinished: str) -> None:
-    """Drawn again and again by itself while a thread asks, and the page with it when that is over."""
+    """Show how far it is; redraw the page when it is over."""
     known = asking.known
     if known.whole or not (known.running or _enough(asking, place)):
         st.rerun()
@@ -74,7 +76,7 @@ def _watch(asking: Asking, place: str, unfinished: str) -> None:
 
 
 def _enough(asking: Asking, place: str) -> bool:
-    """Whether this visitor has stopped it: others, who may ask the same, have not."""
+    """Return whether this visitor has stopped it: others may ask the same."""
     return bool(state.draft(state.ENOUGH + place, None) == asking.wanted)
 
 
@@ -86,3 +88,54 @@ def _stop(asking: Asking, place: str) -> None:
 def _go_on(asking: Asking, place: str) -> None:
     state.put(state.ENOUGH + place, None)
     asking.known.go_on()
+
+
+def offer(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:
+    """Show the job of an analysis while it runs, else how it ended and the button that begins it.
+
+    What it takes is a line below the button; with `about` its help.
+    """
+    if not under_way(analysis, key):
+        begin(analysis, key, about=analysis.offer.takes if about else None)
+        if not about:
+            caption(analysis.offer.takes)
+
+
+def under_way(analysis: Analysis[Any], key: str, title: str = "") -> bool:
+    """Show the job of an analysis, or why it failed or was not begun by the button `key`; return whether it runs."""
+    job = errands.job(analysis)
+    if job.status == "running":
+        st.fragment(_watch_job, run_every=1.0)(analysis, title or analysis.offer.title, key)
+        return True
+    if job.status == "failed":
+        problem(analysis.offer.failed, job.what)
+    if text := state.take(f"{state.NOT_BEGUN}-{key}"):
+        problem("It was not begun", str(text))
+    return False
+
+
+def begin(
+    analysis: Analysis[Any], key: str, label: str = "", *, about: str | None = None, primary: bool = False
+) -> None:
+    """Show the button that begins an analysis."""
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    label = label or analysis.offer.button
+    st.button(label, key=key, on_click=_start, args=(analysis, key), help=about, type=kind)
+
+
+def _start(analysis: Analysis[Any], key: str) -> None:
+    errands.forget(analysis)
+    with state.refusals(f"{state.NOT_BEGUN}-{key}"):
+        analysis.start()
+
+
+def _watch_job(files: Files, title: str, key: str) -> None:
+    """Show how far it is; redraw the page at its end."""
+    job = errands.job(files)
+    if job.status != "running":
+        st.rerun()
+    share, left = job.share or 0.0, f"{duration(job.seconds)} so far"
+    if share:
+        left = f"about {duration(job.seconds / share * (1 - share))} left"
+    detail = f"{job.what}, {left} · you may close this tab"
+    stoppable(title, detail, share, f"stop-{key}", errands.cancel, (files,), "Nothing half done is kept")

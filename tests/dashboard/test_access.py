@@ -7,14 +7,14 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pages import opened, words
 
 from core.data import apart
 from core.data.config import DataConfig
-from core.exceptions import DataError, InputError
-from core.runs import queue
+from core.exceptions import DataError
 from dashboard import access, state
-from dashboard.cards import Yardsticks
 from dashboard.data import data
+from dashboard.data.cards import Yardsticks
 
 
 def serving(monkeypatch, address: str | None, names: list[str]) -> None:
@@ -47,6 +47,8 @@ def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(mon
         access.refuse_foreign({"data.name": typed})
     with pytest.raises(DataError, match=r"data\.examples=.*; write counter-examples"):
         access.refuse_foreign({"data.examples": typed})
+    with pytest.raises(DataError, match=r"text\.lexicon=.*; choose vader"):
+        access.refuse_foreign({"text.lexicon": typed})
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
@@ -84,20 +86,12 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["link", "setting"])
-def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch, way):
+def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch):
     monkeypatch.setattr(access, "local", lambda: False)
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    if way == "link":
-        app.query_params[state.DATA] = str(table)
-    app.run()
-    if way == "setting":
-        app.session_state[f"{state.SETTING}data.name"] = str(table)
-    app.switch_page("screens/train.py").run()
-    app.button(key="start").click().run()
+    app.session_state[f"{state.SETTING}data.name"] = str(table)
+    opened(app, "train", data=str(table)).button(key="start").click().run()
     assert not app.exception
-    shown = " ".join(element.proto.body for element in app.get("html"))
-    assert "This training cannot start" in shown and "no data set, file or folder here is called" in shown
+    assert "This training cannot start" in words(app) and "no data set, file or folder here is called" in words(app)
     assert len(list(runs.glob("*/run.json"))) == 3
 
 
@@ -123,21 +117,11 @@ def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path,
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
         found = list(people.map(lambda each: Yardsticks.of(each, {"data.name": "x"}).compute(), data))
-    words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
-    measured = {"yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}
+    found_words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+    measured = {"yardstick": found_words, "yardstick_chars": {**found_words, "model": "tfidf-logreg-chars"}}
     assert found == [measured] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
     assert all(Yardsticks.of(each, {}).read() == measured for each in data)
-
-
-def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
-    monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
-    (tmp_path / queue.FOLDER).mkdir()
-    with queue.opened(tmp_path / queue.FOLDER / "short-ticket-1-other") as ticket:
-        assert queue.try_lock(ticket)
-        with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
-            Yardsticks.of(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"}).compute()
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
@@ -158,9 +142,3 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
     assert looked == ["films.csv"] and {report.rows for report in reports} == {40}
     other = DataConfig(label="nothing")
     assert data.inspect_upload("films.csv", content, other).problem and looked == ["films.csv", "films.csv"]
-
-
-def test_an_upload_that_asks_for_too_much_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_LIMITS", "columns=3")
-    with pytest.raises(DataError, match=r"wide\.csv: the table has 4 columns; at most 3 .* SENTISCOPE_LIMITS=columns="):
-        data.inspect_upload("wide.csv", b"text,label,a,b\n" + b"a warm film,good,1,2\n" * 40, DataConfig())

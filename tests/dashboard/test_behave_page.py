@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pages
 import pytest
 from pages import words
@@ -23,12 +25,7 @@ tests:
 def page(app, runs):
     """page(**parameters): of a small suite that was uploaded, as a link shows it."""
     kept = library.keep_file(runs / ".data", "films.yaml", SUITE)
-
-    def opened(**parameters):
-        given = {"run": "baseline", "suite": f"{kept.parent.name}/{kept.name}", **parameters}
-        return pages.opened(app, "behave", **given)
-
-    return opened
+    return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 
 @pytest.mark.slow
@@ -56,12 +53,6 @@ def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page,
     assert "passes" not in words(app)
     next(button for button in app.button if button.key == "our-suite").click().run()
     assert "Sentiscope&#x27;s suite" in words(app)
-
-
-def test_a_suite_with_a_flaw_is_told_with_test_and_field(page, runs):
-    kept = library.keep_file(runs / ".data", "odd.yaml", SUITE.replace(b"kind: invariance", b"kind: odd"))
-    said = words(page(suite=f"{kept.parent.name}/{kept.name}"))
-    assert "This suite cannot be asked" in said and "test &#x27;capitals&#x27;: kind is &#x27;odd&#x27;" in said
 
 
 def test_no_other_file_of_the_machine_can_be_named(page):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pages
 import pytest
@@ -22,10 +23,7 @@ from dashboard.screens import errors_codes, errors_reader
 
 @pytest.fixture
 def page(app, runs):
-    def opened(**parameters):
-        return pages.opened(app, "errors", **{"run": "finished", **parameters})
-
-    return opened
+    return partial(pages.opened, app, "errors", run="finished")
 
 
 @pytest.fixture
@@ -258,36 +256,6 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 def named(elements, label):
     """The one of this label."""
     return next(each for each in elements if each.label == label)
-
-
-def which(app):
-    """The code that the codebook speaks of; its key changes with every change of the book."""
-    return next(each for each in app.selectbox if str(each.key).startswith("codes-which"))
-
-
-@pytest.mark.slow
-def test_codes_are_merged_split_and_removed_and_the_reader_knows_it(page, codes, keys):
-    codes.code(keys[:4], ["irony"])
-    codes.code(keys[4:6], ["label"])
-    app = page(select=f"key={keys[1]}")
-    before = drawn(app, "reader")[0]["coding"]["changed"]
-    which(app).set_value("irony").run()
-    named(app.selectbox, "Merge into").set_value("label")
-    named(app.button, "Merge").click().run()
-    assert {codes.coded().of(key) for key in keys[:6]} == {("label",)} and [each.name for each in codes.book()] == [
-        "label"
-    ]
-    coding = drawn(app, "reader")[0]["coding"]
-    assert [each["codes"] for each in coding["others"][keys[1]]] == [["label"]] and coding["changed"] > before
-    which(app).set_value("label").run()
-    assert named(app.button, "Split").disabled
-    named(app.text_input, "Split off as").set_value("late").run()
-    named(app.button, "Split").click().run()
-    assert codes.coded().of(keys[1]) == ("late",), "of the selected sentences alone"
-    assert {codes.coded().of(key) for key in (keys[0], *keys[2:6])} == {("label",)}
-    which(app).set_value("late").run()
-    named(app.button, "Remove").click().run()
-    assert "sentences have it; merge it into another" in words(app) and not app.exception
 
 
 @pytest.mark.slow

@@ -55,10 +55,6 @@ def test_another_metric_and_column_are_options_of_the_link(page, store):
     assert "Lower values are better" in shown and "by label, loss" in shown
 
 
-def test_one_run_alone_is_told(page, store):
-    assert "One run alone cannot be compared" in words(page("good"))
-
-
 @pytest.mark.slow
 def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
     answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")

@@ -10,9 +10,10 @@ from core import api
 from core.exceptions import NotAvailable
 from core.runs.judged import Wanted, offered
 from core.runs.store import RunStore
-from dashboard import access, measuring, state
+from dashboard import access, state
 from dashboard.figures import elsewhere
 from dashboard.figures.theme import LIGHT, Look
+from dashboard.screens import performance_elsewhere
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def at_once(monkeypatch):
         on_wait("asking the model", 0.05)
         return api.evaluate(**{field.name: getattr(wanted, field.name) for field in dataclasses.fields(wanted)})
 
-    monkeypatch.setattr(measuring, "evaluate", evaluate)
+    monkeypatch.setattr(performance_elsewhere, "evaluate_apart", evaluate)
     monkeypatch.setattr(access, "local", lambda: True)
     return asked
 
@@ -109,7 +110,7 @@ def test_tables_have_what_was_measured(runs):
 
 
 def test_the_command_is_the_one_a_person_types():
-    asked = measuring.Asked(
+    asked = performance_elsewhere.OtherData(
         "first", "a.csv", "all", {"neg": "negative", "-1": ""}, "source", "other", 5, {"data.text": "t"}
     )
     assert asked.words[1:] == [
@@ -120,12 +121,14 @@ def test_the_command_is_the_one_a_person_types():
 
 @pytest.mark.slow
 def test_a_process_measures_tells_how_far_it_is_and_can_be_ended(runs, other):
-    wanted = measuring.Asked("finished", str(other), rename={"neg": "negative", "-1": ""})
+    wanted = performance_elsewhere.OtherData("finished", str(other), rename={"neg": "negative", "-1": ""})
     told = []
-    found = measuring.evaluate(wanted, lambda what, share: told.append((what, share)))
+    found = performance_elsewhere.evaluate_apart(wanted, lambda what, share: told.append((what, share)))
     assert found["n"] == 30 and found["dropped"] == {"-1": 10} and told[0][0] == "waiting for its turn"
     with pytest.raises(NotAvailable, match=r"'-1' \(10 rows\)"):
-        measuring.evaluate(dataclasses.replace(wanted, rename={"neg": "negative"}), lambda what, share: None)
+        performance_elsewhere.evaluate_apart(
+            dataclasses.replace(wanted, rename={"neg": "negative"}), lambda what, share: None
+        )
 
     class Left(Exception):
         pass
@@ -134,5 +137,5 @@ def test_a_process_measures_tells_how_far_it_is_and_can_be_ended(runs, other):
         raise Left
 
     with pytest.raises(Left):
-        measuring.evaluate(wanted, leave)
+        performance_elsewhere.evaluate_apart(wanted, leave)
     assert not list((runs / ".queue").glob("*evaluate*"))

@@ -14,10 +14,8 @@ from pages import words
 from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import errands
-from core.runs.layers import LayerFiles
 from core.runs.projections import MapFiles
 from core.runs.store import RunStore, this_process
-from dashboard import state
 
 pytestmark = pytest.mark.slow
 
@@ -87,15 +85,6 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
     assert [each.stem for each in stopped] == [files.stem]
 
 
-def test_a_job_that_failed_says_why_and_can_be_repeated(app, runs):
-    files = MapFiles.of(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
-    files.folder.mkdir()
-    errands.write_progress(files, None, 0.0, "umap-learn is not installed here", None)
-    shown = words(opened(app, run="finished", method="UMAP"))
-    assert "could not be computed" in shown and "umap-learn is not installed here" in shown
-    assert "Compute the map again" in [button.label for button in app.button]
-
-
 def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
     files = saved_map(runs, method="tsne")
     files.path("npy").write_bytes(files.path("npy").read_bytes()[:-5])
@@ -113,19 +102,6 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     [figure] = [json.loads(each.proto.spec) for each in app.get("plotly_chart")][:1]
     marked = [trace["customdata"][place] for trace in figure["data"] for place in trace.get("selectedpoints", ())]
     assert sorted(marked) == chosen
-
-
-def test_what_is_searched_is_ringed_and_becomes_the_selection(app, runs):
-    opened(app, run="finished", find="number 1", density="on")
-    saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
-    n = int(saved["text"].str.contains("number 1").sum())
-    assert f"{n} of 16 sentences contain “number 1”" in words(app)
-    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert [trace["type"] for trace in figure["data"]] == ["contour", *["scattergl"] * 3]
-    assert len(figure["data"][-1]["customdata"]) == n
-    app.button(key="select-found").click().run()
-    assert app.query_params["select"] == "text~number 1"
-    assert f"{n} of 16 sentences" in words(app)
 
 
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
@@ -174,27 +150,7 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
     assert not app.exception and "nearest in training to 8: true positive" in words(app)
 
 
-def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(LayerFiles, "start", LayerFiles.compute)
-    shown = words(opened(app, run="finished", space="layer 1"))
-    assert "The layers of the model have not been read yet" in shown and "PCA, 2-D" not in shown
-    app.button(key="read-layers").click().run()
-    assert not app.exception
-    shown = words(app)
-    assert "layer 1, n = 16, colour: label" in shown and "Layer by layer" in shown
-    assert "Layers · CSV" in [button.label for button in app.get("download_button")]
-
-
 def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     shown = words(opened(app, run="finished", place="good"))
     assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown
-
-
-def test_switching_runs_and_splits_keeps_the_page_whole(app, runs):
-    opened(app, run="finished", split="validation", colour="phenomenon")
-    for name in ("baseline", "damaged", "finished"):
-        app.selectbox(key=state.RUN).set_value(name).run()
-        assert not app.exception
-    assert "PCA, 2-D" in words(app)

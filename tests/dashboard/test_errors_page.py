@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 import pages
@@ -24,11 +25,7 @@ from dashboard.data import data
 @pytest.fixture
 def page(app, runs):
     """page(**parameters): as a link shows it."""
-
-    def opened(**parameters):
-        return pages.opened(app, "errors", **{"run": "finished", **parameters})
-
-    return opened
+    return partial(pages.opened, app, "errors", run="finished")
 
 
 def whole(app):
@@ -112,15 +109,6 @@ def test_texts_of_others_are_never_markup(page, runs):
 
 
 @pytest.mark.slow
-def test_the_split_of_a_selection_is_the_one_that_is_shown(page, runs):
-    app = page(select="split=validation;all")
-    frame = read_table(RunStore(runs), "finished", "validation").frame
-    assert len(drawn(app, "reader")[0]["rows"]) == len(frame) and f"n = {len(frame)}</b> validation" in words(app)
-    split = next(word for word in drawn(app, "filter")[0]["words"] if word["name"] == "split")
-    assert split["shown"] == "validation" and [each["value"] for each in split["options"]] == ["validation", "test"]
-
-
-@pytest.mark.slow
 def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_somebody_asks(page, monkeypatch):
     begun = []
     monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
@@ -129,11 +117,6 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
         next(button for button in app.button if button.key == key).click().run()
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option] and not app.exception
-
-
-@pytest.mark.slow
-def test_a_baseline_says_why_nothing_is_unsure_under_dropout(page):
-    assert "uncertain under MC dropout – a baseline has no dropout" in words(whole(page(run="baseline")))
 
 
 @pytest.mark.slow
@@ -209,23 +192,6 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
     forget("_seeds")
     page = whole(page.run())
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
-
-
-@pytest.mark.slow
-def test_where_nothing_is_wrong_it_leads_on_to_the_lowest_margins_and_the_link_keeps_the_order(app, runs):
-    store, labels = RunStore(runs), np.arange(40) % 2
-    sure = np.linspace(0.51, 0.99, 40)
-    answering(store, "perfect", right_where(np.ones(40, bool), labels, sure), texts(labels))
-    pages.opened(app, "errors", run="perfect")
-    (reader,) = drawn(app, "reader")
-    assert reader["empty"][0] == "All 40 are right" and reader["empty"][2] == "Lowest margin first"
-    assert "no weights" in reader["without"]
-    app = pages.opened(app, "errors", run="perfect", select="all", order="margin")
-    (reader,) = drawn(app, "reader")
-    assert [row["text"] for row in reader["rows"]] == [f"text {n}" for n in range(40)] and reader["order"] == "margin"
-    app.query_params["order"] = "shortest"
-    app.run()
-    assert "no order shortest; there are sure, wrong, margin" in words(app)
 
 
 def nearly() -> None:

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ from core import api
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
 from dashboard.figures.registry import FIGURES
-from dashboard.figures.theme import DARK, LIGHT
 
 pytestmark = pytest.mark.slow
 
@@ -41,16 +39,10 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
     assert {*names, *result["left_out"]} == set(FIGURES)
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
     assert set(result["left_out"]) == {
-        "labels",
-        "phenomena",
         *(f"map-{method}{deep}" for method in ("tsne", "umap") for deep in ("", "-3d")),
-        "silhouettes-tsne",
-        "silhouettes-umap",
-        *("token-lambda", "gates", "polarity", "sigma", "support"),
-        *("branches", "numbers", "costs", "behaviour", "distance"),
-        "difference",
-        *("patching", "belief", "belief-curves", "slices", "label-errors", "map-groups", "map-layers"),
-        *("shift", "shift-words"),
+        *("labels", "phenomena", "silhouettes-tsne", "silhouettes-umap", "token-lambda", "gates", "polarity", "sigma"),
+        *("support", "branches", "numbers", "costs", "behaviour", "distance", "difference", "patching", "belief"),
+        *("belief-curves", "slices", "label-errors", "map-groups", "map-layers", "shift", "shift-words"),
         *(name for name, (figure, _) in FIGURES.items() if figure.page in ("compare", "tokens")),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
@@ -99,13 +91,6 @@ def test_an_edit_of_a_link_changes_what_is_drawn_of_a_sentence(trained, tmp_path
     assert plain != edited
 
 
-def test_numbers_are_written_beside_the_figures_that_have_tables(trained, tmp_path):
-    result = api.figures("finished", tmp_path, only=["course", "map-pca"], csv=True, store=RunStore(trained))
-    tables = {"course-course.csv", "course-losses.csv", "course-final-values.csv", "map-pca.csv"}
-    assert {path.name for path in tmp_path.glob("*.csv")} == tables
-    assert {Path(each["file"]).name for each in result["files"]} == {"course.html", "map-pca.html", *tables}
-
-
 def test_the_figures_are_those_of_the_split(trained, tmp_path):
     for split in ("validation", "test"):
         result = api.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
@@ -119,23 +104,12 @@ def test_the_figures_are_those_of_the_split(trained, tmp_path):
         assert f"{split}, n = {len(saved)}" in page
 
 
-def test_the_theme_is_that_of_the_pages(made, trained, tmp_path):
-    assert f"background: {LIGHT.paper}" in (made[0] / "calibration.html").read_text()
-    api.figures("finished", tmp_path, only=["calibration"], theme="dark", store=RunStore(trained))
-    assert f"background: {DARK.paper}" in (tmp_path / "calibration.html").read_text()
-
-
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
     result = api.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
-        "confusion",
-        "confusion-shares",
-        "confidence",
-        "roc",
-        "pr",
-        "calibration",
-        *("metrics", "each-class", "parts", "words", "methods", "steps"),
-        *("errors", "error-tags", "error-slices", "error-words", "error-columns", "outcome-cloud"),
+        *("confusion", "confusion-shares", "confidence", "roc", "pr", "calibration", "metrics", "each-class", "parts"),
+        *("words", "methods", "steps", "errors", "error-tags", "error-slices", "error-words", "error-columns"),
+        "outcome-cloud",
     }
     assert "makes no vector" in result["left_out"]["map-pca"]
     assert "not trained step by step" in result["left_out"]["learning"]
@@ -175,14 +149,6 @@ def test_a_place_that_is_a_file_is_refused(trained, tmp_path):
 def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
     with pytest.raises(RunDamaged, match=r"run\.json"):
         api.figures("damaged", tmp_path, store=RunStore(trained))
-
-
-def test_behaviour_is_drawn_once_the_run_was_asked(trained, tmp_path):
-    asked = {"only": ["behaviour"], "store": RunStore(trained)}
-    with pytest.raises(InputError, match="sentiscope behave baseline"):
-        api.figures("baseline", tmp_path, **asked)
-    api.behave("baseline", store=RunStore(trained))
-    assert [each["name"] for each in api.figures("baseline", tmp_path, **asked)["files"]] == ["behaviour"]
 
 
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):

@@ -10,10 +10,9 @@ from core import api
 from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.numbers import signed
-from core.runs import errands
 from core.runs.beliefs import BeliefFiles
 from core.runs.load import load_run
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.methods import NAMES, QUICK_METHODS
@@ -138,18 +137,6 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     assert not app.exception and started == [("finished", ("deletion",), 200), ("finished", (), 200)]
 
 
-def test_the_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
-    here = BeliefFiles.of(RunStore(runs), "finished")
-    here.folder.mkdir()
-    errands.write_progress(here, this_process(), 0.0, "words in random orders", 0.25)
-    stopped = []
-    monkeypatch.setattr(errands, "cancel", stopped.append)
-    shown = markup(opened(app))
-    assert "words in random orders" in shown and 'aria-valuenow="25"' in shown
-    app.button(key="stop-measure-all").click().run()
-    assert [each.stem for each in stopped] == [here.stem]
-
-
 def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
     api.believe("finished", method="deletion", store=RunStore(runs))
     opened(app)
@@ -160,15 +147,3 @@ def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
     assert "attention" in text and "integrated" not in text
     labels = [button.label for button in app.button]
     assert "Measure all methods" in labels and "Measure deletion" not in labels
-
-
-def test_what_was_measured_is_shown(app, runs):
-    run = "baseline"
-    found = api.believe(run, store=RunStore(runs))
-    opened(app, run=run)
-    board = next(each for each in pages.drawn(app, "marks"))
-    text = str(board["table"])
-    for each in found["methods"]:
-        assert each["method"] in text and each["verdict"] in text
-    labels = [button.label for button in app.button]
-    assert "Measure all methods" not in labels and "Words put back and taken out" in markup(app)

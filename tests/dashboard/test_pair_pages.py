@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 from pages import opened, words
 from pairs import pair_folder
 
 from core import api
 from core.failures.table import read_table
-from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.text.pair import SIGN, joined
+from core.text.pair import SIGN
 from dashboard import access
 
 pytestmark = pytest.mark.slow
-PAGES = (
-    *("overview", "data", "models", "train", "sweeps", "performance", "errors", "behave", "compare", "embeddings"),
-    *("sentence", "steps", "lambdas"),
-)
+PAGES = ("overview", "data", "train", "performance", "errors", "behave", "compare", "embeddings", "sentence", "steps")
 FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
-TINY = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "training.epochs": 1,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
+TINY = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.threads": 1, "text.min_freq": 1}
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +36,11 @@ def trained(tmp_path_factory, folder):
     return store.folder
 
 
-@pytest.mark.parametrize(
-    ("page", "run"),
-    [*((page, "both") for page in PAGES), *((page, "counted") for page in ("errors", "sentence"))],
-)
+@pytest.mark.parametrize(("page", "run"), [*((page, "both") for page in PAGES), ("sentence", "counted")])
 def test_every_page_shows_a_run_on_pairs(app, runs, folder, monkeypatch, page, run):
     monkeypatch.setattr(access, "local", lambda: True)
-    link = {"run": run, **({"data": str(folder)} if page in ("data", "train", "sweeps", "models") else {})}
-    link |= {"others": "counted"} if page == "compare" else {}
-    opened(app, page, **link)
+    opened(app, page, run=run, data=str(folder))
     assert not app.error
-
-
-def test_both_texts_have_a_field_and_the_link_has_both(app, runs):
-    opened(app, "sentence", run="both", text=joined(FIRST, SECOND))
-    assert app.text_input(key="pair-first").value == FIRST
-    assert app.text_input(key="pair-second").value == SECOND
-    app.text_input(key="pair-second").input("the meal was good").run()
-    assert not app.exception
-    assert "".join(app.query_params["text"]) == joined(FIRST, "the meal was good")
-    said = load_run(RunStore(runs), "both").predict([joined(FIRST, "the meal was good")]).probabilities[0]
-    assert f"{np.max(said):.3f}" in words(app)
-    assert SECOND not in words(app)
 
 
 def test_a_missing_second_text_is_said(app, runs):

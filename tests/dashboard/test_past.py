@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.past import MOST, PAUSE, Past, Tried
+from dashboard.screens.sentence_tried import MOST, PAUSE, Past, Tried
 
 
 def tried(text="good", edit="", run="first", **more) -> Tried:

@@ -110,11 +110,6 @@ def test_splits_stand_in_the_order_of_work(runs):
     assert data.evaluated_splits("finished") == ["validation", "test", "zoo"]
 
 
-def test_a_sentence_is_read_once_for_each_text(runs):
-    assert data.sentence("finished", "good") is data.sentence("finished", "good")
-    assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
-
-
 @pytest.mark.slow
 def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
     asked = ("finished", "good", "positive")

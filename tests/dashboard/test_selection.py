@@ -58,14 +58,6 @@ def take_bar() -> None:
 
 
 @pytest.mark.slow
-def test_a_cell_at_the_usual_threshold_is_selected_by_rule(runs):
-    table = read_table(RunStore(runs), "finished")
-    cell = [int(table.true[0].argmax()), int(table.said[0].argmax())]
-    app = called(take_cell, wanted=0.5, **{state.CELL: {"selection": {"points": [{"customdata": cell}]}}})
-    assert link(app) == "truth={};said={}".format(*(table.classes[number] for number in cell))
-
-
-@pytest.mark.slow
 def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
@@ -142,12 +134,6 @@ def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, sel
 
 
 @pytest.mark.slow
-def test_an_empty_selection_is_none_of_them(app, runs):
-    opened(app, "performance", run="finished", select="text~nobody wrote this")
-    assert "<b>None of 16</b>" in words(app) and not [each for each in app.button if each.key == "selected-Next"]
-
-
-@pytest.mark.slow
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
@@ -215,31 +201,6 @@ def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     button.click().run()
     assert not app.exception and link(app) == "split=validation;wrong"
     assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
-
-
-@pytest.mark.slow
-def test_a_saved_slice_is_picked_in_the_bar_of_any_page_and_its_codes_are_counted(app, runs):
-    store = RunStore(runs)
-    record = store.read("finished")
-    assert not opened(app, "lambdas", run="finished").radio
-    save_slice(store, record, "bad ones", Selection(("truth=negative",)))
-    save_slice(store, record, "doubtful", Selection(("margin<0.9",), "validation"))
-    app.run()
-    assert "Nothing is selected" in words(app)
-    [radio] = app.radio
-    assert (radio.options, radio.value) == (["bad ones", "doubtful"], None)
-    radio.set_value("bad ones").run()
-    assert not app.exception and link(app) == "truth=negative"
-    table = read_table(store, "finished")
-    n = int(table.true[:, 0].sum())
-    assert f"<b>{n} of {len(table)}</b> <span>true negative</span>" in words(app) and "coded" not in words(app)
-    codes = Codes(store.folder, data_of(record))
-    codes.add("irony")
-    codes.code(table.frame["key"][table.true[:, 0]].tolist()[:2], ["irony"], author="Ann")
-    app.run()
-    assert "<span>· 2 coded</span>" in words(app) and app.radio[0].value == "bad ones"
-    app.radio[0].set_value("doubtful").run()
-    assert link(app) == "split=validation;margin<0.9"
 
 
 @pytest.mark.slow

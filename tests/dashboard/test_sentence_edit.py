@@ -13,17 +13,15 @@ from core import api
 from core.api.objects import Run
 from core.cli import main
 from dashboard.data import data
-from dashboard.widgets.edits import made
+from dashboard.widgets.typed import read_edits
 
 pytestmark = pytest.mark.slow
 
 TEXT = "Not bad at all, but the ending never works"
 LINES = {
     "starter-ndt-01-n3": "l2c1:0.5,l:0.75,h1.2,c2.1:mean,m1.1.0",
-    "starter-differential": "h2.1:mean,m1.2.1",
     "starter-sentiformer": "h1.1,g1.3:0,g2.5:0.5",
     "starter-lexical-last": "h1.1,s:0.25",
-    "starter-vanilla": "h1.1,h2.2:mean",
 }
 
 
@@ -45,12 +43,10 @@ def cli(monkeypatch, capsys):
     return call
 
 
-@pytest.mark.parametrize(
-    "run", [pytest.param(run, marks=[] if run == "starter-vanilla" else pytest.mark.slow) for run in LINES]
-)
+@pytest.mark.parametrize("run", LINES)
 def test_the_link_the_command_line_and_python_give_the_same_numbers(run, cli):
     line, record = LINES[run], data.store().read(run)
-    edits, _, left_out = made(record, data.sentence(run, TEXT), line)
+    edits, _, left_out = read_edits(record, data.sentence(run, TEXT), line)
     assert left_out == 0 and edits.encode() == line
     view, trained = data.sentence(run, TEXT, edits), data.sentence(run, TEXT)
     assert abs(view.probabilities["positive"] - trained.probabilities["positive"]) > 1e-4

@@ -88,33 +88,6 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     ]
 
 
-def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app, runs):
-    off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
-    change = Intervention(**{kind: frozenset(places) for kind, places in off.items()})
-    loaded = load_run(RunStore(runs), "finished")
-    trained, edited = (
-        {(part.kind, part.layer, part.head, part.component): part for part in found.parts}
-        for found in (loaded.parts(TEXT, "positive"), loaded.parts(TEXT, "positive", change))
-    )
-
-    def told(*place):
-        push = f"push {signed(edited[place].zero, 3)} towards positive, as trained {signed(trained[place].zero, 3)}"
-        return f"{push}, against its mean {signed(edited[place].mean, 3)}"
-
-    board = levers(opened(app, edit="h1.2,c2.1,m1.1.2"))
-    own = cells(board)
-    assert own["h1.2"]["push"] == own["m1.1.2"]["push"] == "off"
-    assert own["h1.2"]["about"] == (
-        f"silence head 2 of layer 1, off now, as trained {signed(trained['head', 0, 1, None].zero, 3)}"
-    )
-    assert own["m2.1.1"]["about"].endswith(told("map", 1, 0, 1))
-    assert own["c1.0"]["about"].endswith(told("component", 0, None, 0))
-    assert own["h2.1,h2.2"]["about"].endswith(told("layer", 1, None, None)) and board["note"] == "as edited"
-    assert {key for key, cell in own.items() if cell["off"]} == {"h1.2", "c2.1", "m1.1.2"}
-    changed = said(asked(runs, **{kind: frozenset(places) for kind, places in off.items()}))
-    assert shown(app)[0] == f"{changed}; as trained {said(asked(runs))}"
-
-
 def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     found = {
         (part.kind, part.layer, part.head): part
@@ -163,17 +136,6 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
     assert "Only one of the two has attention" in markup(app)
 
 
-def test_two_runs_answer_the_same_text(app, runs, table, tiny):
-    api.train(str(table), "differential", tiny, name="second", store=RunStore(runs))
-    opened(app, beside="second", edit="h1.1")
-    assert shown(app)[-1] == said(asked(runs, name="second"))
-    assert shown(app)[-2] == said(asked(runs, heads_off=frozenset({(0, 0)})))
-    assert "Both models read the same 6 tokens" in markup(app)
-    first, second = pages.drawn(app, "words")[1:]
-    assert [word["word"] for word in first["items"]] == [word["word"] for word in second["items"]]
-    assert [word["push"] for word in first["items"]] != [word["push"] for word in second["items"]]
-
-
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
@@ -183,28 +145,6 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     assert "Tokens 1 to 40 of 60" in text
     app.slider(key=state.FROM).set_value(21).run()
     assert "Tokens 21 to 60 of 60" in markup(app)
-
-
-def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
-    changes = {"model.layers": 2, "model.pad_mode": "as_released", "text.max_length": 16, "training.epochs": 1}
-    api.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
-    text = markup(opened(app, run="released", text="good film"))
-    places = re.search(r"\[PAD\] × (\d+): (\d+) places of padding, weight 0\.\d\d", text)
-    assert places and places[1] == places[2]
-    assert "exactly 0" not in text and "[CLS]" not in text
-
-
-@pytest.mark.parametrize(
-    ("preset", "settings", "shows"),
-    [("lexicon", {}, "Polarity of each token"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
-)
-def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
-    """What its words are read as is there without attention too; nobody sees an empty figure."""
-    read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
-    api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
-    said = markup(opened(app, run=preset))
-    assert f"{preset} has no attention to look into" in said
-    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows]
 
 
 @pytest.mark.parametrize(
@@ -402,13 +342,3 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
     app.button(key="passage-1").click().run()
     assert not app.exception and app.text_input(key=state.TEXT).value == BAD.strip()
     assert not passages(app) and "Passage by passage" not in markup(app), "thirty words are one passage"
-
-
-def test_of_two_thousand_words_every_passage_is_listed(app, runs):
-    opened(app, text="good film " * 1000)
-    assert len(passages(app)) == 50
-
-
-def test_forty_words_are_one_passage(app, runs):
-    opened(app, text="good " * 40)
-    assert not passages(app) and "Passage by passage" not in markup(app)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pages
 import pytest
 
-from dashboard import past, state
+from dashboard import state
+from dashboard.screens import sentence_tried
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +16,7 @@ TEXT = "good film, dull and slow"
 @pytest.fixture(autouse=True)
 def _slowly(monkeypatch):
     """Whatever is done stands for long enough to be a step."""
-    monkeypatch.setattr(past, "PAUSE", 0.0)
+    monkeypatch.setattr(sentence_tried, "PAUSE", 0.0)
 
 
 def opened(app, **parameters: str):

@@ -15,7 +15,6 @@ from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.ids import UNKNOWN
-from dashboard import state
 from dashboard.figures.registry import FIGURES
 from dashboard.figures.results import SENTENCE, offered
 
@@ -34,17 +33,13 @@ SAID = {
     "steps": "More ink is further from zero",
     "lambdas": "Upwards: how far lambda has moved",
 }
-NO_LAMBDA = "has no lambda"
 OF_SOME = {
     *("token-lambda", "gates", "polarity", "sigma", "support"),
     *("branches", "numbers"),
     *("tag-errors", "tag-types", "tag-sentences", "tag-chances", "tag-typed"),
 }
 HAS = {
-    "sentiformer": {
-        "numbers",
-        "gates",
-    },  # a window covers a short sentence, so there is no support to draw
+    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence, so there is no support to draw
     "tweet-v1-p2": {"numbers"},
     "lexical-last": {"polarity", "sigma", "numbers"},
     "inceptive-16": {"branches"},
@@ -99,29 +94,14 @@ def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the answer turns
 
 
-def test_the_picker_and_the_overview_offer_the_same_run(app):
-    words = opened(app, "overview")
-    first = offered(RunStore(TRAINED).list())
-    assert app.session_state[state.RUN] == first.run and f"Try to fool {first.preset}" in words
-
-
-def test_there_is_one_for_each_paper():
-    assert len(STARTERS) >= 8
-
-
-ONCE = ("overview", "data", "train", "performance", "errors", "embeddings", "steps")
-"""Pages of one starter: what they read is held for each in `tests/contracts` and `tests/core/interpret`."""
-VISITS = [(page, run) for page in SAID for run in STARTERS if page not in ONCE or run == STARTERS[0]]
+VISITS = [(page, run) for page in SAID for run in STARTERS if page == "sentence" or run == STARTERS[0]]
+"""Other pages of one starter only: what they read is held for each in `tests/contracts`."""
 
 
 @pytest.mark.parametrize(("page", "run"), VISITS)
 def test_every_page_shows_every_starter_run(app, page, run):
     words = opened(app, page, run=run)
-    record = RunStore(TRAINED).read(run)
-    plain = page == "lambdas" and record.config.model.attention.components == 1
-    assert (NO_LAMBDA if plain else SAID[page]) in words
-    if page not in ("overview", "data"):
-        assert run in words
+    assert SAID[page] in words and (run in words or page in ("overview", "data"))
 
 
 @pytest.mark.parametrize("method", ["t-SNE", "UMAP"])

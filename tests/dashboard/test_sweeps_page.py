@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 
 import pages
 import pytest
@@ -11,7 +12,8 @@ from pages import words
 from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
 from core.runs.sweep import Plan, members
-from dashboard import access, state, sweep_example
+from dashboard import access, state
+from dashboard.screens.sweeps_example import read_example
 
 
 @pytest.fixture
@@ -35,11 +37,7 @@ def planned(store, table, runs) -> Plan:
 def page(app, monkeypatch, table):
     """page(**parameters): as a link shows it."""
     monkeypatch.setattr(access, "local", lambda: True)
-
-    def opened(**parameters):
-        return pages.opened(app, "sweeps", **parameters)
-
-    return opened
+    return partial(pages.opened, app, "sweeps")
 
 
 def test_without_a_sweep_it_offers_to_plan_one_and_shows_a_finished_example(page, runs):
@@ -47,7 +45,7 @@ def test_without_a_sweep_it_offers_to_plan_one_and_shows_a_finished_example(page
     assert "No sweep has been planned here yet" in words(app) and "2 cells × 3 seeds = 6 runs" in words(app)
     assert "Start sweep" in [button.label for button in app.button]
     assert "Example: Accuracy" in words(app) and "comes with Sentiscope" in words(app)
-    example = sweep_example.read()
+    example = read_example()
     assert list(app.dataframe[0].value["cell"]) == [cell.label for cell in example.cells]
     assert example.command in [code.value for code in app.get("code")]
     assert all(len(cell.values) == 3 for cell in example.cells)
@@ -104,14 +102,6 @@ def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, sto
     assert (plan.models, plan.seeds, plan.settings["data.limit"]) == (("ndt-01-n3", "vanilla"), (0, 1), "4000")
     assert app.session_state[state.SWEEP] == "mine"
     assert "0 of 4 runs are done" in words(app) and "Nothing to compare yet" in words(app)
-
-
-@pytest.mark.slow
-def test_a_name_that_is_taken_by_another_plan_is_told(page, planned):
-    app = page()
-    app.text_input(key="sweep-form-name").set_value("study").run()
-    app.button(key="sweep-start").click().run()
-    assert "This sweep cannot start" in words(app) and "another plan" in words(app)
 
 
 @pytest.mark.slow

@@ -9,13 +9,11 @@ import pytest
 from pages import words as markup
 
 from core.interpret.edits import UNCHANGED
-from dashboard import state
 from dashboard.data import data
 
 TEXT = "slow and dull, but a good film"
 ABOUT = ("finished", TEXT, "positive", UNCHANGED)
 BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
-DONOR = "slow and dull, but a bad film"
 
 
 def opened(app, **parameters: str):
@@ -65,16 +63,3 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
     monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
     press(app, "bench-on")
     assert known.whole and "What would change it" in markup(app) and len(pages.drawn(app, "words")) == 1
-
-
-@pytest.mark.slow
-def test_so_does_what_is_asked_below(app, runs, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
-    asking = data.asking(("patches", "finished", TEXT, DONOR, "positive", UNCHANGED))
-    asking.known.stop()
-    app.session_state[f"{state.ENOUGH}patches"] = asking.wanted
-    opened(app, donor=DONOR)
-    assert "Not every place" in markup(app) and "Tried sentences" in markup(app)
-    assert len(pages.drawn(app, "words")) == 1, "all else stays"
-    press(app, "patches-on")
-    assert asking.known.whole and "Not every place" not in markup(app)

@@ -69,12 +69,6 @@ def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
     assert not app.exception and app.multiselect(key=state.COMPARED).value == ["finished"]
 
 
-def test_a_link_restores_runs_and_scale(app, twin):
-    shown = text_of(opened(app, run="finished", runs="twin", course="value"))
-    assert "Upwards: lambda itself" in shown
-    assert "twin" in drawn(app)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "words"), [("vanilla", "one map each"), ("tfidf-logreg", "without attention")])
 def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words):
@@ -122,25 +116,6 @@ def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
 def test_a_run_whose_history_is_gone_says_so(app, runs):
     (runs / "finished" / "history.jsonl").unlink()
     assert "No lambda was logged" in text_of(opened(app, run="finished"))
-
-
-def test_lines_that_cannot_be_read_are_told(app, runs):
-    path = runs / "finished" / "history.jsonl"
-    path.write_bytes(path.read_bytes()[:-7])
-    shown = text_of(opened(app, run="finished"))
-    assert "Of the history of finished, 1 line cannot be read" in shown
-    assert SHOWN in shown
-
-
-def test_reported_values_stand_beside_a_run_on_the_papers_data(app, runs):
-    path = runs / "finished" / "run.json"
-    content = json.loads(path.read_text())
-    content["config"]["data"]["name"] = "imdb"
-    content["config"]["model"]["width"], content["config"]["model"]["ff_width"] = 128, 384
-    path.write_text(json.dumps(content))
-    opened(app, run="finished")
-    assert app.dataframe[0].value["Reported"].tolist() == ["0.1506", "0.1436", "0.1841", "0.1604"]
-    assert "Table II, IMDB" in text_of(app)
 
 
 @pytest.mark.parametrize(

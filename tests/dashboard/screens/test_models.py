@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pages
 import pytest
 from pages import words
@@ -16,11 +18,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def opened(app, runs):
     """opened(**parameters) → the page as a link shows it."""
-
-    def open_page(**parameters: str):
-        return pages.opened(app, "models", **parameters)
-
-    return open_page
+    return partial(pages.opened, app, "models")
 
 
 def table(app, start: str):
@@ -43,13 +41,6 @@ def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
     assert app.selectbox(key=state.AGAINST).value == "lexical-all"
 
 
-def test_another_paper_shows_a_model_of_its_own(opened):
-    app = opened(model="sentiformer")
-    app.selectbox(key=state.PAPER).set_value("Inceptive Transformers").run()
-    assert not app.exception
-    assert PRESETS[app.selectbox(key=state.PRESET).value].paper == "inceptive"
-
-
 def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     app = opened(run="finished", model="vanilla")
     own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
@@ -64,21 +55,6 @@ def test_a_run_of_the_model_is_linked(opened):
     assert not app.exception
     assert app.session_state[state.RUN] == "finished"
     assert "Confusion matrix" in words(app)
-
-
-def test_train_this_opens_train_with_the_model(opened):
-    app = opened(model="inceptive-16")
-    app.button(key="train-this").click().run()
-    assert not app.exception
-    assert "Which model shall learn" in words(app)
-    assert app.selectbox(key=state.PRESET).value == "inceptive-16"
-
-
-@pytest.mark.parametrize("name", ["lexicon", "tweet-v10-p2"])
-def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
-    app = opened(model=name)
-    assert app.latex
-    assert "logits" in " ".join(each.value for each in app.latex)
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):

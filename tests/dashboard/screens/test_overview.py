@@ -77,12 +77,6 @@ def test_two_ticked_models_can_be_compared(app, runs):
     assert set(app.session_state[state.COMPARE]) == {"finished", "baseline"}
 
 
-def test_one_run_is_not_compared_with_itself(app, runs):
-    shutil.rmtree(runs / "baseline")
-    opened(app, "overview")
-    assert "finished is the only model that was tested." in words(app)
-
-
 @pytest.mark.parametrize("lost", ["evaluation/test/predictions.parquet", "evaluation/test/metrics.json"])
 def test_a_lost_file_takes_the_lines_away_and_not_the_page(app, runs, lost):
     (runs / "finished" / lost).unlink()

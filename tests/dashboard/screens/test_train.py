@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from functools import partial
 
 import pages
 import pytest
@@ -26,11 +27,7 @@ pytestmark = pytest.mark.slow
 def opened(app, runs, table, monkeypatch):
     """opened(**parameters) → the page as a link shows it, on a small file."""
     monkeypatch.setattr(access, "local", lambda: True)
-
-    def open_page(**parameters: str):
-        return pages.opened(app, "train", **{"data": str(table), **parameters})
-
-    return open_page
+    return partial(pages.opened, app, "train", data=str(table))
 
 
 def choose(app, **choices: str):
@@ -126,13 +123,6 @@ def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
     assert "--set=training.lr=0.01" in command(app)
 
 
-def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monkeypatch):
-    app = opened(model="lexical-all", data="built-in")
-    monkeypatch.setattr(access, "local", lambda: False)
-    choose(app, text__lexicon="/etc/passwd")
-    assert "no file that may be opened from another machine has this name; choose vader" in words(app)
-
-
 def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opened, runs):
     app = opened(model="ndt-01-n3")
     field = app.selectbox(key=f"{state.SETTING}training.start")
@@ -176,11 +166,6 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     app.button(key="start").click().run()
     record = next(each for each in RunStore(runs).list() if each.status == "queued")
     assert (record.recipe, record.config.model.ngram_buckets, record.config.training.lr) == ("strong", 20_000, 0.002)
-
-
-def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
-    app = opened(model="tweet-v1-p1", recipe="true")
-    assert "Without model.ngram_buckets: " in words(app) and "byte pairs are pieces of words already" in words(app)
 
 
 def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):

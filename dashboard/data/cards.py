@@ -1,4 +1,4 @@
-"""What takes seconds to know of a data set, made once and kept on disk beside the runs: its card, its yardsticks."""
+"""Analyses of data sets that are kept on disk beside the runs: the card, the yardsticks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import core
+from core import data as labelled
 from core.evaluation.kept import VERSION, KeptYardsticks
 from core.exceptions import SentiscopeError
 from core.fingerprint import fingerprint
@@ -46,31 +47,27 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: Dataset, text: TextConfig) -> DataCard:
-        """It depends on the data and how they are read."""
+        """Return the card of data that are read in this way."""
         return cls(*_place("card", data, text), data, text)
 
     @property
     def shape(self) -> Any:
-        """What pages show of it."""
-        from core.data.card import Card
-
-        return Card
+        """Return the type of a card."""
+        return labelled.card.Card
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its command, for data that have a name."""
+        """Return its command, for data that have a name."""
         return "data", "card", "--no-yardstick", "--", self.data.name
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Count it."""
-        from core.data.card import data_card
-
-        return data_card(self.data, self.text)
+        return labelled.card.data_card(self.data, self.text)
 
 
 @dataclass(frozen=True, eq=False)
 class Yardsticks(Analysis[dict[str, Any]]):
-    """What TF-IDF reaches on a data set: `yardstick`, `yardstick_chars`."""
+    """Scores of TF-IDF on a data set: `yardstick`, `yardstick_chars`."""
 
     data: Dataset = field(repr=False)
     settings: Mapping[str, Any]
@@ -86,29 +83,24 @@ class Yardsticks(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
-        """It depends on the data."""
+        """Return the yardsticks of data."""
         return cls(*_place("tfidf", data, None), data, settings)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Its command."""
+        """Return its command."""
         chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
         words = [word for each in chosen for word in ("--set", each)]
         return "data", "card", "--json", *words, "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure it in a process of its own, which waits for its turn and may import torch.
-
-        Raises:
-            InputError: as many wait as this server allows.
-            NotAvailable: it could not be measured; says why.
-        """
+        """Measure it in another process; InputError: too many wait for a turn, NotAvailable: it failed."""
         measured = errands.answer(self.store, self.words, f"tfidf-{self.data.fingerprint[:16]}", "TF-IDF")
         return {name: measured[name] for name in KeptYardsticks.__annotations__}
 
 
 def quick(data: Dataset) -> bool:
-    """Whether the card takes a few seconds only."""
+    """Return whether the card takes a few seconds only."""
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
 
 
@@ -128,7 +120,6 @@ def counts(config: RunConfig) -> Counts | None:
 
 
 def _place(kind: str, data: Dataset, text: TextConfig | None) -> tuple[Path, str, RunStore]:
-    """Folder and name of what is kept beside the runs."""
     made = {"version": core.__version__, "yardstick": VERSION}
     key = fingerprint({**made, "data": data.fingerprint, "classes": data.classes, "text": text})
     return access.library_folder() / "cards", f"{kind}-{key}", RunStore()

@@ -1,6 +1,6 @@
-"""A finished sweep to look at where none has been planned yet, as its page shows it; kept in `assets/`.
+"""A finished sweep to look at where none has been planned yet, kept in `assets/`.
 
-Made anew by the command that stands in it, and then `python -m dashboard.sweep_example example`.
+It is made by the command that is in it, and then `python -m dashboard.screens.sweeps_example NAME`.
 """
 
 from __future__ import annotations
@@ -19,37 +19,30 @@ from core.runs.store import RunStore
 from core.runs.sweep_table import table
 from dashboard.figures.sweeps import CellScores, chart_cells, command_line, table_frame
 
-FILE = Path(__file__).parent / "assets" / "example_sweep.json"
+FILE = Path(__file__).parent.parent / "assets" / "example_sweep.json"
 
 
 class Example(NamedTuple):
-    """What the page of a sweep draws."""
+    """A sweep as its page draws it."""
 
     command: str
-    """As a person types it."""
     made: str
-    """The day, as an ISO date."""
     metric: str
     """Title of the first metric, that of `cells`."""
     cells: list[CellScores]
     rows: pd.DataFrame
 
 
-def read() -> Example:
-    """The kept one."""
+def read_example() -> Example:
+    """Return the kept one."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
-    cells = [
-        CellScores(**{**cell, "values": tuple(cell["values"]), "runs": tuple(cell["runs"])}) for cell in kept["cells"]
-    ]
+    lists = ("values", "runs")
+    cells = [CellScores(**cell | {name: tuple(cell[name]) for name in lists}) for cell in kept["cells"]]
     return Example(kept["command"], kept["made"], kept["metric"], cells, pd.DataFrame(kept["rows"]))
 
 
-def make(store: RunStore, name: str) -> None:
-    """Keep a finished sweep as the example.
-
-    Raises:
-        RunNotFound, RunDamaged: there is no such sweep, or it cannot be read.
-    """
+def make_example(store: RunStore, name: str) -> None:
+    """Keep a finished sweep as the example."""
     plan = sweep.read(store, name)
     whole = table(store, plan)
     first = whole["metrics"][0]
@@ -64,4 +57,4 @@ def make(store: RunStore, name: str) -> None:
 
 
 if __name__ == "__main__":
-    make(RunStore(), sys.argv[1])
+    make_example(RunStore(), sys.argv[1])

@@ -1,0 +1,80 @@
+"""Fields that several pages need for a training: the preset by its paper, the data, what it begins with."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.models.config import ModelConfig
+from core.models.equation import equation
+from core.models.presets import PAPERS
+from core.recipes import RECIPES
+from dashboard import access, state
+from dashboard.data import data
+from dashboard.figures.models import ALL, names_of
+from dashboard.widgets.figure import caption
+
+STRONG = "strong"
+WIDTH = 180
+
+
+def preset_picker(default: str, *, help: str = "") -> str:
+    """Show paper and model, both in the URL; return the preset, at first `default` where its paper is shown."""
+    paper = st.selectbox(
+        "Paper",
+        [ALL, *PAPERS.values()],  # as they are: what is shown here is what the URL carries
+        key=state.PAPER,
+        bind="query-params",
+        width=WIDTH,
+    )
+    names = names_of(paper)
+    state.keep_to(state.PRESET, names)
+    first = names.index(default) if default in names else 0
+    return st.selectbox(
+        "Model", names, index=first, key=state.PRESET, bind="query-params", width=WIDTH, help=help or None
+    )
+
+
+def show_equation(model: ModelConfig) -> None:
+    """Show the equation of a model, each line in words."""
+    for index, line in enumerate(equation(model)):
+        with st.container(key=f"equation-{index}", gap=None):
+            st.latex(line.latex)
+            caption(line.words)
+
+
+def data_picker(*, more: str = "") -> None:
+    """Show the data to train on, a known name or a path, bound to the URL; `more` is added to the help."""
+    st.selectbox(
+        "Data",
+        access.names(here=True),
+        key=state.DATA,
+        bind="query-params",
+        width=WIDTH,
+        accept_new_options=True,
+        help=f"A known name, or the path of a file or folder on this machine{more}",
+    )
+
+
+def start_picker(key: str) -> None:
+    """Show the run whose tokenizer, words and layers a training begins with."""
+    st.selectbox(
+        "Start from",
+        [each.run for each in data.runs() if each.status == "done" and each.config.model.family == "encoder"],
+        index=None,
+        placeholder="random numbers",
+        key=key,
+        persist_state="session",
+        width=WIDTH,
+        help="A finished run: its tokenizer, words and layers are taken over as far as they fit (training.start)",
+    )
+
+
+def recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
+    """Show the switch of the strong recipe; `more` says what stands above it, `bind` whether it goes into the link."""
+    help_text = f"{RECIPES[STRONG].line} {more}"
+    st.toggle("Strong recipe", key=key, bind="query-params" if bind else None, help=help_text)
+
+
+def recipe(switched: bool) -> str:
+    """Return the name of the recipe that the switch stands for."""
+    return STRONG if switched else ""
