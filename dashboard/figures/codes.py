@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from core.failures.code_rates import Draw, rates
 from core.failures.coded import Coded, agreement
 from core.failures.names import known_as
-from dashboard.figures.interval_table import Column, Mark, Marks, Row, Words, axis
+from dashboard.figures import interval_table as columns
+from dashboard.figures.interval_table import IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
 
 ABOUT = (
@@ -23,19 +25,18 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """The panel."""
+    """Rates of codes, as `core.failures.code_rates` tells them, and the agreement of the author with another one."""
 
     found: dict[str, Any]
-    """As `core.failures.code_rates` tells it."""
     pair: dict[str, Any] | None
-    """The author and another one, as `core.failures.coded.agreement` tells it; None: nobody else may be seen."""
+    """None: nobody else may be seen."""
     definitions: dict[str, str]
 
 
 def codes_shape(
     coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> CodesShape:
-    """Of the rows of a selection."""
+    """Count the codes of a selection."""
     authors = coded.authors
     counted = coded.by(author) if author in authors else coded
     about = {code.name: code.definition for code in coded.book}
@@ -43,7 +44,7 @@ def codes_shape(
 
 
 def _pair(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]) -> dict[str, Any] | None:
-    """With whom the author shares most rows."""
+    """Find with whom the author shares most rows."""
     if author not in authors:
         return None
     found = [agreement(coded, author, other, keys) for other in authors if other != author]
@@ -51,7 +52,7 @@ def _pair(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]
 
 
 def note(shape: CodesShape) -> str:
-    """Behind the heading: progress, and how far two authors agree."""
+    """Tell the progress, and how far two authors agree."""
     said = [str(shape.found["said"]).removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
@@ -60,24 +61,25 @@ def note(shape: CodesShape) -> str:
     return " · ".join(said)
 
 
-def codes_marks(shape: CodesShape) -> Marks:
-    """The codebook as a table, the most frequent code first."""
-    rows = shape.found["codes"]
-    marks = {row["code"]: Mark(row["share"], *(row["interval"] or (None, None))) for row in rows}
-    columns = [Column("code", "Code"), Column("n", "n", "3rem", number=True)]
-    if shape.found["complete"]:
-        shares = axis(list(marks.values()), ends=(0.0, 1.0), zero=0.0)
-        columns += [Column("share", "share", "3.6rem", number=True, soft=True), Column("mark", "95 %", "45%", shares)]
-    drawn = tuple(
-        Row(
-            row["code"],
-            {
-                "code": Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]]),
-                "n": count(row["n"] if row["hits"] is None else row["hits"]),  # of the rows that the share is of
-                "share": "" if row["share"] is None else f"{row['share']:.2f}",
-                "mark": marks[row["code"]],
-            },
-        )
-        for row in rows
+def codes_table(shape: CodesShape) -> IntervalTable:
+    """Declare a row for each code, the most frequent first."""
+
+    def call(row: Mapping[str, Any]) -> Words:
+        return Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
+
+    def write_count(row: Mapping[str, Any]) -> str:
+        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+
+    def write_share(row: Mapping[str, Any]) -> str:
+        return "" if row["share"] is None else f"{row['share']:.2f}"
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        return Mark(row["share"], *(row["interval"] or (None, None)))
+
+    shares = (
+        columns.text("share", "share", write_share, "3.6rem", soft=True),
+        columns.interval("mark", "95 %", mark, partial(axis, ends=(0.0, 1.0), zero=0.0), "45%"),
     )
-    return Marks("codes", tuple(columns), drawn, height=1.75)
+    drawn = (columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem"))
+    complete = shape.found["complete"]
+    return IntervalTable("codes", drawn + shares * complete, shape.found["codes"], "code", height=1.75)

@@ -22,13 +22,13 @@ from dashboard.figures.theme import Look, blend
 
 
 def confusion_table(decision: Decision) -> pd.DataFrame:
-    """The matrix as a table that a screen reader can walk through."""
+    """Return the matrix as a table that a screen reader can walk through."""
     columns = {f"predicted {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
     return pd.DataFrame({"is": decision.classes, **columns})
 
 
 def outcomes(decision: Decision) -> tuple[Integers, Integers]:
-    """How many right and wrong answers lie in each of `BARS` equal bins of the probability."""
+    """Count right and wrong answers in each of `BARS` equal bins of the probability."""
     places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
     right = np.bincount(places[decision.correct], minlength=BARS)
     return right, np.bincount(places[~decision.correct], minlength=BARS)
@@ -37,7 +37,7 @@ def outcomes(decision: Decision) -> tuple[Integers, Integers]:
 def draw_confidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
 ) -> go.Figure:
-    """How many right (grey) and wrong (magenta) answers there are at each probability.
+    """Draw how many right (grey) and wrong (magenta) answers there are at each probability.
 
     Args:
         right: (`BARS`,) counts in equal bins of 0 to 1.
@@ -71,11 +71,7 @@ def draw_confidence(
 def draw_confusion(
     counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
 ) -> go.Figure:
-    """The confusion matrix as bars, which select over their whole area.
-
-    Returns:
-        A figure whose bars carry `customdata = [true, predicted]` as label numbers.
-    """
+    """Draw the matrix as bars, which select over their whole area; `customdata = [true, predicted]` label numbers."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
@@ -123,22 +119,8 @@ class Matrix:
 
 
 def matrix(source: Source) -> Matrix:
-    """What is confused with what."""
+    """Return what is confused with what."""
     return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
-
-
-def _draw_matrix(matrix: Matrix, look: Look) -> go.Figure:
-    counted = matrix.decision
-    return draw_confusion(counted.counts, counted.classes, look, normalised=matrix.shares)
-
-
-def _row_sizes(matrix: Matrix) -> dict[str, int]:
-    counts = matrix.decision.counts
-    return {name: int(counts[i].sum()) for i, name in enumerate(matrix.decision.classes)}
-
-
-def _draw_outcomes(decision: Decision, look: Look) -> go.Figure:
-    return draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look)
 
 
 def _outcomes_reading(decision: Decision) -> str:
@@ -151,24 +133,22 @@ CONFUSION = Figure(
     "performance",
     "Confusion matrix",
     matrix,
-    _draw_matrix,
+    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalised=shape.shares),
     note=lambda matrix: sample(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
-    how=(
-        "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
-        "large number. What the model predicts depends on the threshold."
-    ),
+    how="Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
+    "large number. What the model predicts depends on the threshold.",
     options=(*answers.OPTIONS, CELLS),
     spread=(CELLS,),
     tables=lambda matrix: {"Confusion": confusion_table(matrix.decision)},
-    sizes=_row_sizes,
+    sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
 CONFIDENCE = Figure(
     "confidence",
     "performance",
     "Confidence by outcome",
     lambda source: source.once(answers.decision),
-    _draw_outcomes,
+    lambda decision, look: draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look),
     note=sample,
     reading=_outcomes_reading,
     how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",

@@ -49,7 +49,7 @@ class Reader:
 
 
 def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
-    table = belief.table(SHOWN)
+    table = belief.table(SHOWN).marks
     assert [column.key for column in table.columns] == ["method", "verdict", *TESTS]
     deletion, attention = table.rows
     assert (deletion.cells["verdict"].text, attention.cells["verdict"].text) == ("evidence", "neither")

@@ -7,7 +7,7 @@ import pytest
 from core.evaluation.intervals import wilson
 from core.failures.code_rates import draw, draws
 from core.failures.codes import Codes
-from dashboard.figures.codes import codes_marks, codes_shape, note
+from dashboard.figures.codes import codes_shape, codes_table, note
 
 KEYS = [f"k{n:02}" for n in range(20)]
 
@@ -29,13 +29,13 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     codes.code(made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
     assert note(half).startswith("6 of 8 coded, drawn at random from 20")
-    assert [column.key for column in codes_marks(half).columns] == ["code", "n"]
+    assert [column.key for column in codes_table(half).marks.columns] == ["code", "n"]
     codes.code(made.keys[6:], ["label"], author="ann")
-    table = codes_marks(shape(codes, "ann"))
+    table = codes_table(shape(codes, "ann")).marks
     first = table.rows[0].cells
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
     codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
-    beyond = codes_marks(shape(codes, "ann")).rows
+    beyond = codes_table(shape(codes, "ann")).marks.rows
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == [
         ("irony", "6", "0.75"),
         ("label", "2", "0.25"),
@@ -54,6 +54,6 @@ def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
 
 
 def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
-    assert codes_marks(shape(Codes(tmp_path, "other"), "")).rows == ()
+    assert codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
-    assert note(none) == "No row is selected" and [row.cells["n"] for row in codes_marks(none).rows] == ["0", "0"]
+    assert note(none) == "No row is selected" and [row.cells["n"] for row in codes_table(none).marks.rows] == ["0", "0"]

@@ -10,12 +10,10 @@ from core import api
 from core.evaluation.comparison import better
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
-from dashboard.figures import compare_where
-from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
-from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
+from dashboard.figures import comparing
+from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, log_ticks
 from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
-from dashboard.figures.compare_where import WHERE, where_table
-from dashboard.figures.comparing import MODELS, PAIRS, models_table, pairs_table
+from dashboard.figures.comparing import MODELS, PAIRS, WHERE, models_table, pairs_table, where_table
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -65,7 +63,7 @@ def marks_of(table, column="interval"):
 
 @pytest.mark.slow
 def test_models_stand_with_letters_intervals_and_colours(source):
-    table = models_table(MODELS.shape(source()), LOOK)
+    table = models_table(MODELS.shape(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
     assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
@@ -75,9 +73,9 @@ def test_models_stand_with_letters_intervals_and_colours(source):
 
 def test_a_tie_looks_like_a_tie_and_its_interval_holds_0(source):
     shape = PAIRS.shape(source())
-    for pair, (name, mark) in zip(shape.pairs, marks_of(pairs_table(shape, LOOK)).items(), strict=True):
+    for pair, (name, mark) in zip(shape.pairs, marks_of(pairs_table(shape).marks).items(), strict=True):
         assert isinstance(mark, Mark) and mark.tie == (not better(pair)) == (mark.low <= 0 <= mark.high), name
-    assert [row.id for row in pairs_table(shape, LOOK).rows] == ["A-B", "A-C", "B-C"]
+    assert [row.id for row in pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
     assert shape.told == "good and fair are better than poor; 1 of 3 pairs cannot be told apart."
     assert shape.closest.startswith("good and fair: ") and "would be needed" in shape.closest
 
@@ -107,7 +105,7 @@ def test_the_matrix_of_answers_is_of_classes(source):
 def test_values_of_a_column_are_a_family(source):
     shape = WHERE.shape(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
-    table = where_table(shape)
+    table = where_table(shape).marks
     assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
     first = next(test for test in shape.tests if test["value"] == "long")
     assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
@@ -118,7 +116,7 @@ def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each(source):
 
 
 def test_without_such_a_column_it_opens_by_the_label(source, monkeypatch):
-    monkeypatch.setattr(compare_where, "ENOUGH", ROWS)
+    monkeypatch.setattr(comparing, "ENOUGH", ROWS)
     assert WHERE.shape(source()).column == "label"
 
 
@@ -139,7 +137,7 @@ def test_a_curve_and_a_line_for_each_model(source):
 
 
 def test_only_models_with_a_lambda_have_one(source):
-    assert [name for _, name, _ in LAMBDAS.shape(source()).models] == ["A good"]
+    assert [name for _, name, _ in LAMBDAS.shape(source())] == ["A good"]
     with pytest.raises(NotAvailable, match="none of these models has a lambda"):
         LAMBDAS.shape(source("fair", "poor"))
 

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 from finished import run
 
 from core.evaluation.intervals import over_runs
-from dashboard.figures.leaderboard import against_yardstick, boards, finding, metric_names
+from core.runs.efficiency import Efficiency
+from dashboard.figures.curves import Curves
+from dashboard.figures.interval_table import Mark, Words
+from dashboard.figures.leaderboard import (
+    against_yardstick,
+    boards,
+    cost,
+    finding,
+    largest_change,
+    megabytes,
+    metric_names,
+    milliseconds,
+    models_table,
+    size,
+    sparkline,
+)
+from dashboard.figures.theme import LIGHT
 
 
 def rows(board) -> list[str]:
@@ -126,3 +143,117 @@ def test_the_yardstick_is_told_with_how_many_are_better():
     assert against_yardstick(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
     assert against_yardstick(board) == "None of the 2 models is above TF-IDF (0.700)."
+
+
+def heights(drawn) -> list[float]:
+    return [float(y) for y in re.findall(r",([\d.]+)", drawn[3][1]["points"])]
+
+
+def test_a_line_starts_in_the_middle_and_the_top_of_the_scale_reaches_the_edge():
+    line = (0.2, 0.25, 0.3)
+    drawn = sparkline([line], [0], LIGHT, largest_change([line]))
+    assert heights(drawn) == pytest.approx([14, 8.5, 3])
+    assert drawn[2][1]["fill"] == LIGHT.grid
+    assert heights(sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
+
+
+def test_where_nothing_moved_nothing_is_drawn():
+    assert sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
+    assert sparkline([], [], LIGHT, 0.0) is None
+
+
+def made(records, *, groups=()):
+    (board,) = boards(records)
+    return models_table(board, {}, groups, LIGHT)
+
+
+def keys(table) -> list[str]:
+    return [column.key for column in table.columns]
+
+
+def test_tfidf_stands_where_it_would_as_a_model_and_cannot_be_picked():
+    table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
+    assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+
+
+def test_where_yardsticks_differ_each_row_has_a_ring_of_its_own():
+    other = run("b", 0.8, data__limit=100)
+    other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
+    table = made([run("a", 0.9), other])
+    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
+
+
+def test_a_run_of_the_yardstick_is_named_as_such_and_not_shown_twice():
+    table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["a", "mine"]
+    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
+
+
+def test_lambdas_of_all_rows_share_one_scale():
+    (board,) = boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
+    courses = {
+        name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
+        for name, change in (("moves", 0.1), ("rests", 0.01))
+    }
+    rises = {}
+    for row in models_table(board, courses, (), LIGHT).rows:
+        if "course" in row.cells:
+            points = row.cells["course"].drawing[3][1]["points"]
+            first, last = (float(point.split(",")[1]) for point in points.split(" "))
+            rises[row.id] = first - last
+    assert rises == pytest.approx({"moves": 11.0, "rests": 1.1})
+
+
+def test_seeds_unfold_to_runs():
+    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
+    row = table.rows[0]
+    assert [child.id for child in row.children] == ["s0", "s1"]
+    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
+    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
+    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
+
+
+def test_what_has_no_result_says_why_below_the_others():
+    failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
+    table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
+    told = {row.id: row.cells["value"] for row in table.rows[2:]}
+    assert told["waits"].text == "queued" and told["bare"].text == "not on test"
+    assert told["broken"] == Words("failed", title="out of memory")
+    long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
+    assert len(long.title) == 300, "every visitor of Overview is sent it"
+    assert [row.apart for row in table.rows] == [False, False, True, False, False]
+    assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
+
+
+def test_columns_in_which_nothing_would_stand_are_not_there():
+    assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
+    assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
+
+
+def test_what_a_prediction_takes_is_said_in_words():
+    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
+    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    assert cost(found).replace("\u202f", " ") == said
+
+
+def test_upright_lines_need_a_column_only_where_there_are_ties():
+    records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
+    assert "not to be told apart" in keys(made(records, groups=[["a", "b"]]))
+    assert "not to be told apart" not in keys(made(records))
+
+
+def test_sizes_fit_into_a_narrow_column():
+    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
+    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
+
+
+def test_an_interval_with_both_its_ends_has_the_room_that_it_takes():
+    even, lopsided = run("a", 0.9), run("a", 0.9)
+    lopsided.results["intervals"]["test"]["accuracy"] = [0.7, 0.95]
+    narrow, wide = made([even]), made([lopsided])
+    assert wide.rows[0].cells["value"] == "0.900 (0.700 to 0.950)"
+    widths = [next(column.width for column in table.columns if column.key == "value") for table in (wide, narrow)]
+    assert widths == ["12rem", "8.4rem"]

@@ -11,7 +11,7 @@ import pytest
 from core.interpret.explain import Explanation, Word
 from core.interpret.push import RankTest
 from dashboard.figures import words
-from dashboard.figures.pushed import Pushed
+from dashboard.figures.pushes import FAINTEST, Pushed, full_colour
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 from dashboard.figures.words import BRIEFLY, SHOWN, Words, cause, positive, push_table, sides
 
@@ -152,3 +152,8 @@ def test_as_edited_each_word_says_what_it_pushed_as_trained():
     assert told(cause(edited)).endswith("All of it as edited.")
     assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
     assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
+
+
+def test_the_strongest_push_has_full_colour_unless_all_hardly_move_the_answer():
+    assert full_colour([1.0, -3.0]) == 3.0
+    assert full_colour([0.001, -0.002]) == full_colour([]) == FAINTEST
