@@ -253,15 +253,13 @@ class Costs:
     @property
     def best(self) -> dict[str, list[Point]]:
         """Return by cost, cheapest first, the models that no other beats in both."""
-        higher = named(self.metric).better == "higher"
-        found: dict[str, list[Point]] = {}
-        for name in self.panels:
-            front: list[Point] = []
+        sign = 1 if named(self.metric).better == "higher" else -1
+        found: dict[str, list[Point]] = {name: [] for name in self.panels}
+        for name, front in found.items():
             known = [point for point in self.points if point.costs.get(name)]
-            for point in sorted(known, key=lambda each: (each.costs[name], -each.value if higher else each.value)):
-                if not front or (point.value > front[-1].value if higher else point.value < front[-1].value):
+            for point in sorted(known, key=lambda each: (each.costs[name], -sign * each.value)):
+                if not front or sign * point.value > sign * front[-1].value:
                     front.append(point)
-            found[name] = front
         return found
 
 
@@ -298,21 +296,15 @@ def _measured(record: RunRecord, split: str, metric: str) -> float | None:
 def draw_costs(shape: Costs, look: Look) -> go.Figure:
     """Draw a panel for each cost; a line joins the models that no other beats in both."""
     t, names = look.tokens, shape.panels
-    rows = [names[start : start + 2] for start in range(0, len(names), 2)]
-    grid = [[*row, *[""] * (2 - len(row))] if len(names) > 1 else row for row in rows]
-    figure = Panels(
-        look,
-        [["" for _ in row] for row in grid],
-        height=330 * len(grid),
-        horizontal_spacing=0.09,
-        vertical_spacing=0.2 if len(grid) > 1 else 0.0,
-    )
-    for row, column, name in [(r, c, name) for r, line in enumerate(grid, 1) for c, name in enumerate(line, 1)]:
-        at = {"row": row, "col": column}
-        if not name:
-            figure.update_xaxes(**at, visible=False)
-            figure.update_yaxes(**at, visible=False)
-            continue
+    columns = min(2, len(names))
+    rows = math.ceil(len(names) / 2)
+    gaps = {"horizontal_spacing": 0.09, "vertical_spacing": 0.2 if rows > 1 else 0.0}
+    figure = Panels(look, [[""] * columns] * rows, height=330 * rows, **gaps)
+    for place in range(len(names), rows * columns):
+        figure.update_xaxes(row=rows, col=place % 2 + 1, visible=False)
+        figure.update_yaxes(row=rows, col=place % 2 + 1, visible=False)
+    for place, name in enumerate(names):
+        at = {"row": place // 2 + 1, "col": place % 2 + 1}
         figure.add_scatter(
             **at,
             x=[point.costs[name] for point in shape.best[name]],
@@ -327,7 +319,7 @@ def draw_costs(shape: Costs, look: Look) -> go.Figure:
         ticks = log_ticks([point.costs[name] for point in known])
         words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
-        figure.update_yaxes(**at, title=escape_text(title(shape.metric)) if column == 1 else "", nticks=5)
+        figure.update_yaxes(**at, title=escape_text(title(shape.metric)) if place % 2 == 0 else "", nticks=5)
     return figure.drawn()
 
 

@@ -14,7 +14,6 @@ from core.metrics import TUNED, USUAL, metrics_of, named, thresholded, title
 from core.runs.comparison import by_column
 from core.runs.sides import SLICE
 from dashboard.figures import interval_table as columns
-from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Declared, IntervalTable, Mark, Words, axis
@@ -219,14 +218,6 @@ def pairs_table(shape: Comparison) -> IntervalTable:
     )
 
 
-def _draw_pairs(shape: Comparison, look: Look) -> Component:
-    return component(pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1)
-
-
-def _direction(shape: Comparison) -> str:
-    return "" if named(shape.metric).better == "higher" else " Lower values are better: left of 0 the first is."
-
-
 MODELS = Figure(
     "compare-models",
     "compare",
@@ -245,13 +236,14 @@ PAIRS = Figure(
     "compare",
     "Differences",
     lambda source: replace(_read(source), picked=str(source.chosen(PAIR))),
-    _draw_pairs,
+    lambda shape, look: component(pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1),
     note=lambda shape: (
         f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired, p after Holm"
     ),
     reading=lambda shape: (
         "An interval that leaves out 0 says that the two differ; a ring on grey is a tie, and rows needed is how many "
-        f"sentences would find its difference with 80 % power.{_direction(shape)}"
+        "sentences would find its difference with 80 % power."
+        + ("" if named(shape.metric).better == "higher" else " Lower values are better: left of 0 the first is.")
     ),
     how=METHOD,
     options=(METRIC, PAIR),
@@ -266,10 +258,6 @@ def _columns(source: Source) -> list[str]:
 
 def _of_slices(source: Source) -> bool:
     return str(source.chosen(BY)) == SLICE and SLICE not in source.sides.columns
-
-
-def _version(source: Source) -> str:
-    return f" {source.reader.slices_version(source.record)} {source.author}" if _of_slices(source) else ""
 
 
 def can_be_chosen(source: Source) -> bool:
@@ -291,7 +279,11 @@ def _first_column(source: Source) -> str:
 ENOUGH = 30
 """Rows of a value that say something of it."""
 BY = Option(
-    "by", "By", _columns, "A column of the data, the label, or the saved slices", usual=_first_column, version=_version
+    *("by", "By", _columns, "A column of the data, the label, or the saved slices"),
+    usual=_first_column,
+    version=lambda source: (
+        f" {source.reader.slices_version(source.record)} {source.author}" if _of_slices(source) else ""
+    ),
 )
 
 

@@ -123,11 +123,6 @@ def matrix(source: Source) -> Matrix:
     return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
 
 
-def _outcomes_reading(decision: Decision) -> str:
-    where = "at the left" if decision.positive is None else "in the middle"
-    return f"Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta {where}."
-
-
 CONFUSION = Figure(
     "confusion",
     "performance",
@@ -150,7 +145,10 @@ CONFIDENCE = Figure(
     lambda source: source.once(answers.decision),
     lambda decision, look: draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look),
     note=sample,
-    reading=_outcomes_reading,
+    reading=lambda decision: (
+        "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta "
+        f"{'at the left' if decision.positive is None else 'in the middle'}."
+    ),
     how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
     options=answers.OPTIONS,
     sizes=lambda decision: {

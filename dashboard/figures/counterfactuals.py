@@ -185,20 +185,13 @@ def _told(answer: Answer) -> str:
 
 
 def _draw(shown: ClassList, look: Look) -> Table:
-    rows = pd.DataFrame(
-        [
-            {
-                "text": each.text,
-                "label": each.ought,
-                **{run: _told(said[at]) for run, said in shown.said.items()},
-                "note": each.note,
-                "author": each.author,
-                "time": each.time[:DAY],
-            }
-            for at, each in enumerate(shown.rows)
-        ]
-    )
-    return Table(rows, COLUMNS | dict.fromkeys(shown.said, Column(width=SAYS)))
+    rows = [
+        {"text": each.text, "label": each.ought}
+        | {run: _told(said[at]) for run, said in shown.said.items()}
+        | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
+        for at, each in enumerate(shown.rows)
+    ]
+    return Table(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, Column(width=SAYS)))
 
 
 def _note(shown: ClassList) -> str:

@@ -1,9 +1,10 @@
-"""The selected sentences in their order, and the one that is read: words, answer, tags, nearest training texts."""
+"""The selected sentences in their order, the one that is read, with all that is known of it, and their codes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,32 +12,35 @@ import pandas as pd
 
 from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
+from core.failures.code_rates import Draw, rates
+from core.failures.coded import Coded, agreement
 from core.failures.names import SEPARATOR, has_name, known_as
 from core.failures.neighbours import Neighbour
 from core.failures.selection import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
 from core.numbers import exact, signed
+from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ORDER, SELECT, WRONG, analysis
+from dashboard.figures.interval_table import IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.pushes import full_colour, shade_push
 from dashboard.figures.theme import Look, Tokens, class_colours, readable
 from dashboard.figures.words import positive, sides
 
 if TYPE_CHECKING:
-    from core.failures.coded import Coded
     from core.interpret.several import Pushed
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
-SENT = 300
+SENT = 300  # rows that are sent at a time
 STEP = 100
 """Rows by which what is sent moves: the row that is read has at least so many before and behind it, where there are."""
-LIKELIEST = 3
-NEAREST = 2
+LIKELIEST = 3  # classes that the bar names
+NEAREST = 2  # training texts that are shown, by words and by the model each
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,9 @@ class Detail:
     pushed: Pushed | None
     near: Sequence[Neighbour] = ()
     same: Mapping[str, int] = field(default_factory=dict)
-    lone: str = ""
-    among: str = ""
-    later: bool = False
+    lone: str = ""  # why there are no neighbours
+    among: str = ""  # of how many training texts, where not of all
+    later: bool = False  # the training texts are still being read
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def read_details(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str])
     """Return details of rows by their keys: the pushes of the words, and the nearest training texts."""
     from core.interpret import several  # torch
 
-    place = {key: at for at, key in enumerate(shown.table.frame["key"].tolist())}
+    place = {key: at for at, key in enumerate(shown.known.keys)}
     at = {key: place[key] for key in keys if key in place}
     places = list(at.values())
     texts = [shown.table.texts[each] for each in places]
@@ -220,17 +224,13 @@ def nothing(shown: Analysis) -> tuple[str, str, str]:
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
         return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
-    if not nearly(shown):
+    if not (rules := nearly(shown)):
         return "No sentence is left", "Take the last word out of the sentence above.", ""
-    if not shown.table.wrong.any():
-        title = f"All {count(len(shown.table))} are right"
-    else:
-        title = f"All {count(int(np.all([*nearly(shown).values()], axis=0).sum()))} of these are right"
-    return (
-        title,
-        "There is no error to read; the sentences of the lowest margin come next to one.",
-        "Lowest margin first",
-    )
+    title = f"All {count(len(shown.table))} are right"
+    if shown.table.wrong.any():
+        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
+    text = "There is no error to read; the sentences of the lowest margin come next to one."
+    return title, text, "Lowest margin first"
 
 
 def nearly(shown: Analysis) -> dict[str, np.ndarray]:
@@ -347,3 +347,74 @@ ERRORS = Figure(
     tables=lambda reading: {"Sentences": sentences_table(reading)},
 )
 """On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""
+
+
+ABOUT_CODES = (
+    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
+    "selected sentences are coded, or all of a random draw from them: sentences that somebody chose say nothing of "
+    "the others. A sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of "
+    "a sentence as one, on the sentences that both have coded; what others said of a sentence is hidden until you have "
+    "coded it."
+)
+
+
+@dataclass(frozen=True)
+class CodesShape:
+    """Rates of codes, as `core.failures.code_rates` tells them, and the agreement of the author with another one."""
+
+    found: dict[str, Any]
+    pair: dict[str, Any] | None
+    """None: nobody else may be seen."""
+    definitions: dict[str, str]
+
+
+def codes_shape(
+    coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
+) -> CodesShape:
+    """Count the codes of a selection."""
+    authors = coded.authors
+    counted = coded.by(author) if author in authors else coded
+    about = {code.name: code.definition for code in coded.book}
+    return CodesShape(rates(counted, keys, known, by_codes=by_codes), _pair_author(coded, author, authors, keys), about)
+
+
+def _pair_author(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]) -> dict[str, Any] | None:
+    """Find with whom the author shares most rows."""
+    if author not in authors:
+        return None
+    found = [agreement(coded, author, other, keys) for other in authors if other != author]
+    return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
+
+
+def note_codes(shape: CodesShape) -> str:
+    """Tell the progress, and how far two authors agree."""
+    said = [str(shape.found["said"]).removesuffix(".")]
+    if (pair := shape.pair) and pair["kappa"] is not None:
+        low, high = pair["interval"]
+        kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)}), n = {pair['n']}"
+        said.append(f"κ with {known_as(pair['second'])} {kappa}")
+    return " · ".join(said)
+
+
+def codes_table(shape: CodesShape) -> IntervalTable:
+    """Declare a row for each code, the most frequent first."""
+
+    def call(row: Mapping[str, Any]) -> Words:
+        return Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
+
+    def write_count(row: Mapping[str, Any]) -> str:
+        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+
+    def write_share(row: Mapping[str, Any]) -> str:
+        return "" if row["share"] is None else f"{row['share']:.2f}"
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        return Mark(row["share"], *(row["interval"] or (None, None)))
+
+    shares = (
+        columns.text("share", "share", write_share, "3.6rem", soft=True),
+        columns.interval("mark", "95 %", mark, partial(axis, ends=(0.0, 1.0), zero=0.0), "45%"),
+    )
+    drawn = (columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem"))
+    complete = shape.found["complete"]
+    return IntervalTable("codes", drawn + shares * complete, shape.found["codes"], "code", height=1.75)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,12 @@ def analysis(source: Source) -> Analysis:
     return found.ordered(str(source.chosen(ORDER))) if ORDER.name in source.choices else found
 
 
-COLUMNS = 3
+COLUMNS = 3  # own columns with a word of their own; the options of all others stand behind one word
 OTHERS = "others"
 TEXT = "text"
 SPLIT = "split"
-FURTHER = "further"
-ASKED = "asked"
+FURTHER = "further"  # a clause that no word says, and that can only be taken out
+ASKED = "asked"  # own columns of ids and names, of which a person types one
 NOT_YET = "noted;uncoded"
 """The two rules of what has been read and noted, and not coded yet; an option of the codes."""
 _LEADS = {
@@ -161,7 +162,9 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
         ]
         held = next((each for each in clauses if _of(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
-        said.append(_word(table, name, ours, options, held, _left(table, ours, clauses, masks)))
+        said.append(
+            _word(table, name, options, held, _left(table, clauses, masks, partial(_of, word=name, facets=ours)))
+        )
         if name == CODES:
             spoken |= _not_yet(said[-1], ours[0], clauses, masks)
     if asked:
@@ -207,13 +210,9 @@ def _asked_word(
     table: Table, asked: Sequence[str], held: Clause | None, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
 ) -> dict[str, Any]:
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
-    left = np.logical_and.reduce(
-        [np.ones(len(table), bool), *(m for c, m in zip(clauses, masks, strict=True) if c != held)]
-    )
-    options = [_option("", empty, int(left.sum()))]
+    options = [_option("", empty, _left(table, clauses, masks, lambda clause: clause == held))]
     if held is not None:
-        both = left & masks[list(clauses).index(held)]
-        options.append(_option(held.value, in_words([held]), int(both.sum())))
+        options.append(_option(held.value, in_words([held]), _left(table, clauses, masks, lambda clause: False)))
     return {
         "name": ASKED,
         "lead": "and",
@@ -230,19 +229,15 @@ def _option(value: str, label: str, n: int) -> dict[str, Any]:
     return {"value": value, "label": label, "n": n, "said": count(n)}
 
 
-def _left(table: Table, ours: Sequence[Facet], clauses: Sequence[Clause], holds: Sequence[np.ndarray]) -> int:
-    """Count the rows that all clauses hold for but those of a word."""
-    left = np.ones(len(table), bool)
-    for clause, mask in zip(clauses, holds, strict=True):
-        if all(facet.place(clause) is None for facet in ours):
-            left &= mask
-    return int(left.sum())
+def _left(table: Table, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]) -> int:
+    """Count the rows that all clauses hold for but those that are skipped."""
+    others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
+    return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 
 
 def _word(
     table: Table,
     name: str,
-    ours: Sequence[Facet],
     options: list[dict[str, Any]],
     held: Clause | None,
     left: int,

@@ -287,11 +287,6 @@ def _draw_evaluated(measured: Evaluated, look: Look) -> Table:
     )
 
 
-def _draw_values(measured: Evaluated, look: Look) -> Table:
-    title = DEFINED[first_metric(measured)].title_for(measured["task"])
-    return Table(evaluated_values(measured), {**_NUMBERS, "value": Column(title, decimals=3)}, narrow=True)
-
-
 def _where(measured: Evaluated) -> str:
     return f"n = {count(measured['n'])}"
 
@@ -322,7 +317,11 @@ ELSEWHERE_VALUES = Figure[Evaluated](
     "performance",
     lambda measured: f"By {measured['by']['column']}",
     None,
-    _draw_values,
+    lambda measured, look: Table(
+        evaluated_values(measured),
+        {**_NUMBERS, "value": Column(DEFINED[first_metric(measured)].title_for(measured["task"]), decimals=3)},
+        narrow=True,
+    ),
     note=_where,
     reading="From and to are the ends of the 95 % interval.",
     tables=lambda measured: {"By value there": evaluated_values(measured)},

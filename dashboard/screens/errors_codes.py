@@ -25,7 +25,7 @@ from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.codes import ABOUT, CodesShape, codes_shape, codes_table, note
+from dashboard.figures.errors import ABOUT_CODES, CodesShape, codes_shape, codes_table, note_codes
 from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
@@ -44,7 +44,7 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     keys = _keys(shown)
     known = draws(codes)
     shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), known, by_codes=_by_codes())
-    heading("Codes", "codes", note=note(shape), about=ABOUT)
+    heading("Codes", "codes", note=note_codes(shape), about=ABOUT_CODES)
     if coded.book:
         _table(shape)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):

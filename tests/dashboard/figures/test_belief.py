@@ -1,7 +1,5 @@
 """May I believe it, drawn: verdicts and numbers as they were measured, in words, as curves and as tables."""
 
-from __future__ import annotations
-
 import pytest
 from finished import run
 
@@ -113,16 +111,13 @@ def test_deletion_has_one_panel_and_the_reason():
     )
 
 
-def test_tables_hold_every_number():
+def test_tables_hold_every_number_and_what_was_not_measured_says_how():
     table = BELIEF.numbers(SHOWN)["Belief"]
     assert len(table) == (4 + 1) + 2 + (5 + 1) + 3 + 1 + 1
     one = table[(table["method"] == "attention") & (table["what"] == "agreement")].iloc[0]
     assert (one["name"], one["value"], one["n"], one["verdict"]) == ("deletion", 0.37, 200, "neither")
     curves = ALONG.numbers(ALONG.shape(Source(run("mine"), Reader())))["Belief curves"]
     assert len(curves) == 2 * POINTS and curves["p"].iloc[0] == pytest.approx(0.3)
-
-
-def test_what_was_not_measured_says_how():
     source = Source(run("mine"), Reader(None))
     for figure in (BELIEF, ALONG):
         with pytest.raises(NotAvailable, match="not measured yet: sentiscope believe mine"):

@@ -1,7 +1,5 @@
 """Words, columns and tags that a selection has more often than the rest."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 
@@ -55,11 +53,6 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     assert words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
 
 
-def test_a_word_that_the_texts_are_to_contain_is_picked(known):
-    shown = overused(analyse(known[0], "wrong;word=open sea", known[1]))
-    assert shown.picked in ("", "word=open sea")
-
-
 @pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
 def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
     before, frame = analyse(known[0], select, known[1]), known[0].table.frame
@@ -85,7 +78,7 @@ def tagged(tmp_path):
 
 
 @pytest.mark.slow
-def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
+def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(tagged):
     shown, frame = marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
     row, web = columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
@@ -93,10 +86,6 @@ def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
     first = columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
-
-
-@pytest.mark.slow
-def test_what_the_selection_was_made_by_says_nothing_of_it(tagged):
     names = {row["name"] for row in marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
 
@@ -117,7 +106,7 @@ def shown(tmp_path):
     return find_outcomes(analyse(known, "wrong", store), "good"), known, store
 
 
-def test_every_outcome_has_its_size_and_the_planted_word(shown):
+def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
     found, known, _ = shown
     frame = known.table.frame
     good, said = frame["truth"] == "good", frame["said"] == "good"
@@ -127,18 +116,16 @@ def test_every_outcome_has_its_size_and_the_planted_word(shown):
     assert [each.words for each in found.found["false negative"]] == ["rain"]
     table = cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
-
-
-def test_the_rules_of_a_bar_select_the_sentences_of_its_outcome_that_have_the_word(shown):
     found, known, store = shown
     for outcome, (true, said) in OUTCOMES.items():
         _, has = chosen_rows(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
         frame = known.table.frame
         own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
         np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
-
-
-def test_the_number_beside_a_word_is_that_of_the_sentences_which_a_click_on_it_selects(shown):
+    found, known, store = shown
+    assert found.picked == ""
+    chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
+    assert find_outcomes(chosen, "good").picked == "false negative: rain"
     found, known, store = shown
     words = [each for cloud in CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
     beside = {each["id"]: each["said"].split(", ")[1].removesuffix(" here") for each in words}
@@ -147,13 +134,6 @@ def test_the_number_beside_a_word_is_that_of_the_sentences_which_a_click_on_it_s
         for each in words:
             after = analyse(known, ";".join(found.rules(outcome, each.words)), store)
             assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
-
-
-def test_a_word_is_picked_where_its_rules_are_the_selection(shown):
-    found, known, store = shown
-    assert found.picked == ""
-    chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
-    assert find_outcomes(chosen, "good").picked == "false negative: rain"
 
 
 FOUND = {
@@ -168,14 +148,11 @@ def clouds(*clauses):
     return Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
 
 
-def test_the_size_of_a_word_is_its_log_odds_on_one_scale_of_all_outcomes():
+def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_middle():
     found, half = scale_letters(FOUND), (SMALLEST + LARGEST) / 2
     assert found["false negative"] == [LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
     assert scale_letters({"true positive": []}) == {"true positive": []}
-
-
-def test_the_largest_stands_in_the_middle_and_every_time_in_the_same_place():
     assert arrange_words(range(5)) == [3, 1, 0, 2, 4] and arrange_words([]) == [] and arrange_words([7]) == [7]
     assert sorted(arrange_words(range(24))) == list(range(24))
     drawn = CLOUDS.draw(clouds(), Look()).data["clouds"]

@@ -1,7 +1,5 @@
 """Runs by data set, best first: what is one board, one row, and what is said of the order."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
@@ -32,22 +30,19 @@ def rows(board) -> list[str]:
     return [entry.model.name for entry in board.entries]
 
 
-def test_the_best_comes_first_and_what_has_no_result_last():
+def test_the_best_comes_first_and_what_has_not_finished_last():
     (board,) = boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
     assert rows(board) == ["high", "low"], "of the loss less is better"
     assert [entry.value for entry in board.entries] == pytest.approx([0.1, 0.4])
-
-
-def test_a_run_that_has_not_finished_has_no_place_in_the_order_whatever_it_has_measured():
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
     assert [entry.model.name for entry in board.measured] == ["high", "low"]
     assert rows(board)[-1] == "ahead"
 
 
-def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
+def test_each_data_set_has_its_board_with_a_name_of_its_own():
     found = boards(
         [
             run("a", 0.9),
@@ -63,9 +58,6 @@ def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
         "built-in, classes=5": ["c"],
         "sst2": ["e"],
     }
-
-
-def test_labels_renamed_in_added_sets_are_no_other_data_and_no_two_boards_share_a_name():
     alone, foreign = run("a", 0.9), run("b", 0.8, data__add="sst5", data__rename="very negative=negative,neutral=")
     (board,) = boards([alone, foreign])
     assert rows(board) == ["a", "b"]
@@ -98,15 +90,6 @@ def test_several_labels_are_ordered_by_f1_at_tuned_thresholds():
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
 
 
-def test_the_yardstick_is_one_number_only_where_it_is_the_same_for_all():
-    first, second = run("a", 0.9), run("b", 0.8, data__limit=100)
-    (board,) = boards([first, second])
-    assert board.yardstick == 0.7
-    weaker = {**second.results, "yardstick": {"splits": {"test": {"accuracy": 0.6}}}}
-    (board,) = boards([first, dataclasses.replace(second, results=weaker)])
-    assert board.yardstick is None
-
-
 def test_what_can_be_chosen_begins_with_the_usual():
     assert next(iter(metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
     both = metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
@@ -130,67 +113,36 @@ def test_the_finding_says_who_is_best_and_how_sure_that_is(tied, said):
     assert finding(board, tied) == said
 
 
-def test_one_model_is_not_called_the_best():
+def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
     (board,) = boards([run("a", 0.9)])
     assert finding(board, []) == "a is the only model that was tested."
     assert against_yardstick(board) == "TF-IDF reaches 0.700; the difference is +0.200."
     (board,) = boards([run("a", status="running")])
     assert finding(board, None) == against_yardstick(board) == ""
-
-
-def test_the_yardstick_is_told_with_how_many_are_better():
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.9), ("b", 0.6))])
     assert against_yardstick(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
     assert against_yardstick(board) == "None of the 2 models is above TF-IDF (0.700)."
+    first, second = run("a", 0.9), run("b", 0.8, data__limit=100)
+    (board,) = boards([first, second])
+    assert board.yardstick == 0.7
+    weaker = {**second.results, "yardstick": {"splits": {"test": {"accuracy": 0.6}}}}
+    (board,) = boards([first, dataclasses.replace(second, results=weaker)])
+    assert board.yardstick is None
 
 
 def heights(drawn) -> list[float]:
     return [float(y) for y in re.findall(r",([\d.]+)", drawn[3][1]["points"])]
 
 
-def test_a_line_starts_in_the_middle_and_the_top_of_the_scale_reaches_the_edge():
+def test_lines_start_in_the_middle_and_share_one_scale():
     line = (0.2, 0.25, 0.3)
     drawn = sparkline([line], [0], LIGHT, largest_change([line]))
     assert heights(drawn) == pytest.approx([14, 8.5, 3])
     assert drawn[2][1]["fill"] == LIGHT.grid
     assert heights(sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
-
-
-def test_where_nothing_moved_nothing_is_drawn():
     assert sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
     assert sparkline([], [], LIGHT, 0.0) is None
-
-
-def made(records, *, groups=()):
-    (board,) = boards(records)
-    return models_table(board, {}, groups, LIGHT)
-
-
-def keys(table) -> list[str]:
-    return [column.key for column in table.columns]
-
-
-def test_tfidf_stands_where_it_would_as_a_model_and_cannot_be_picked():
-    table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
-    assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
-    assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
-
-
-def test_where_yardsticks_differ_each_row_has_a_ring_of_its_own():
-    other = run("b", 0.8, data__limit=100)
-    other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
-    table = made([run("a", 0.9), other])
-    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
-
-
-def test_a_run_of_the_yardstick_is_named_as_such_and_not_shown_twice():
-    table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
-    assert [row.id for row in table.rows] == ["a", "mine"]
-    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
-
-
-def test_lambdas_of_all_rows_share_one_scale():
     (board,) = boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
     courses = {
         name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
@@ -203,6 +155,28 @@ def test_lambdas_of_all_rows_share_one_scale():
             first, last = (float(point.split(",")[1]) for point in points.split(" "))
             rises[row.id] = first - last
     assert rises == pytest.approx({"moves": 11.0, "rests": 1.1})
+
+
+def made(records, *, groups=()):
+    (board,) = boards(records)
+    return models_table(board, {}, groups, LIGHT)
+
+
+def keys(table) -> list[str]:
+    return [column.key for column in table.columns]
+
+
+def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
+    table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
+    assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+    other = run("b", 0.8, data__limit=100)
+    other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
+    table = made([run("a", 0.9), other])
+    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
+    table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["a", "mine"]
+    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
 
 
 def test_seeds_unfold_to_runs():
@@ -226,34 +200,25 @@ def test_what_has_no_result_says_why_below_the_others():
     assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
 
-def test_columns_in_which_nothing_would_stand_are_not_there():
+def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_needs():
     assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
     assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
-
-
-def test_what_a_prediction_takes_is_said_in_words():
-    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
-    found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
-    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
-    assert cost(found).replace("\u202f", " ") == said
-
-
-def test_upright_lines_need_a_column_only_where_there_are_ties():
     records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
     assert "not to be told apart" in keys(made(records, groups=[["a", "b"]]))
     assert "not to be told apart" not in keys(made(records))
-
-
-def test_sizes_fit_into_a_narrow_column():
-    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
-    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
-    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
-
-
-def test_an_interval_with_both_its_ends_has_the_room_that_it_takes():
     even, lopsided = run("a", 0.9), run("a", 0.9)
     lopsided.results["intervals"]["test"]["accuracy"] = [0.7, 0.95]
     narrow, wide = made([even]), made([lopsided])
     assert wide.rows[0].cells["value"] == "0.900 (0.700 to 0.950)"
     widths = [next(column.width for column in table.columns if column.key == "value") for table in (wide, narrow)]
     assert widths == ["12rem", "8.4rem"]
+
+
+def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
+    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
+    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    assert cost(found).replace("\u202f", " ") == said
+    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
+    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]

@@ -1,7 +1,5 @@
 """Learned numbers besides λ, as tables and curves."""
 
-from __future__ import annotations
-
 from token_readings import read
 
 from core.config import compose

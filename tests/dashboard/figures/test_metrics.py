@@ -1,7 +1,5 @@
 """Phenomena, the worst first, next to the yardstick."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from answering import TWO

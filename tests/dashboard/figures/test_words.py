@@ -1,7 +1,5 @@
 """The words of a text with their push: what is said, in which colour, in which table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -57,27 +55,18 @@ def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
     line = cause(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
     assert told(line) == "Held up most by “splendid” (+11.39). Unknown: “repelled”, read as a blank. "
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
-
-
-def test_of_two_classes_a_negative_push_holds_up_the_negative_answer():
     assert told(cause(shown({"not": -8.07, "good": 2.0}, label="negative"))) == "Held up most by “not” (−8.07). "
     assert told(cause(shown({"good": 2.0}, label="negative"))) == "No word speaks for negative. "
-
-
-def test_of_more_classes_it_is_said_towards_which_a_word_pushes():
     three = record(("bad", "so so", "fine"))
     assert "Held up most by “a” (+1.00)" in told(cause(shown({"a": 1.0}, of=three, target="bad", label="bad")))
     assert "Pushed most towards fine by “a”" in told(cause(shown({"a": 1.0}, of=three, target="fine", label="bad")))
 
 
-def test_a_baseline_adds_nothing_for_a_word_that_it_does_not_know():
+def test_a_word_without_tokens_is_not_read_and_one_that_a_baseline_does_not_know_adds_nothing():
     of = record(family="tfidf-logreg")
     found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
     assert "Unknown: “qqq”, adding nothing." in told(cause(found))
     assert found.unread.tolist() == [False, False]
-
-
-def test_a_word_without_tokens_is_not_read_and_not_unknown():
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
 
@@ -99,7 +88,7 @@ def test_a_positive_push_speaks_for_the_positive_class_wherever_it_stands():
     assert positive(record(("bearish", "bullish"))) == "bullish"
 
 
-def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
+def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
     data = words._draw(shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()).data
     a, b, c = data["items"]
     assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
@@ -107,6 +96,8 @@ def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
     assert a["about"] == "a, push +10.000 towards positive, is read 0.200"
     assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
     assert [item["most"] for item in data["items"]] == [True, False, False]
+    assert full_colour([1.0, -3.0]) == 3.0
+    assert full_colour([0.001, -0.002]) == full_colour([]) == FAINTEST
 
 
 @pytest.mark.slow
@@ -152,8 +143,3 @@ def test_as_edited_each_word_says_what_it_pushed_as_trained():
     assert told(cause(edited)).endswith("All of it as edited.")
     assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
     assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
-
-
-def test_the_strongest_push_has_full_colour_unless_all_hardly_move_the_answer():
-    assert full_colour([1.0, -3.0]) == 3.0
-    assert full_colour([0.001, -0.002]) == full_colour([]) == FAINTEST
