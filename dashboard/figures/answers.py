@@ -27,12 +27,6 @@ def rules(source: Source) -> list[str]:
     return [] if len(classes) == 2 else [ANSWER, *classes]
 
 
-def _rule_told(source: Source, rule: str) -> str:
-    if source.record.task == "multi":
-        return f"label {rule}"
-    return "" if rule == ANSWER else f"threshold on {rule}"
-
-
 def one_class(source: Source) -> str:
     """Return the class, or label, that the threshold is about; empty where it is about the top answer."""
     classes = source.report.classes
@@ -77,7 +71,9 @@ RULE = Option(
     "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
     "A class: against all others; it is predicted where its own probability is above the threshold.",
     usual=lambda source: first_label(source.report) if source.record.task == "multi" else ANSWER,
-    words=_rule_told,
+    words=lambda source, rule: (
+        f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
+    ),
 )
 """With several labels the one that is shown."""
 COST = Option(

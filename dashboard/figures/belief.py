@@ -12,7 +12,6 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.verdict import MEANING, POINTS, THRESHOLDS, Belief, Measured, Number, Outcome, Verdict, judge
-from core.runs.record import RunRecord
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
@@ -37,7 +36,6 @@ NOT_ASKED = "not asked"
 class Believed:
     """What was measured of a run."""
 
-    record: RunRecord
     found: Belief
 
     @cached_property
@@ -48,15 +46,11 @@ class Believed:
 
 
 def believed(source: Source) -> Believed:
-    """Return what is kept of a run.
-
-    Raises:
-        NotAvailable: nothing was measured yet; says how.
-    """
+    """Return what is kept of a run; NotAvailable: nothing was measured yet."""
     found = source.reader.belief(source.record)
     if found is None:
         raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
-    return Believed(source.record, found)
+    return Believed(found)
 
 
 def verdict_line(shown: Believed, method: str) -> str:
@@ -84,9 +78,8 @@ def _cell(name: str, found: Measured, said: Verdict) -> Words:
 
 
 def _spoken(held: Number) -> str:
-    return (
-        f"{number(held.value, 2)}, 95 % interval {number(held.low, 2)} to {number(held.high, 2)}, n = {count(held.n)}"
-    )
+    value, low, high = (number(each, 2) for each in (held.value, held.low, held.high))
+    return f"{value}, 95 % interval {low} to {high}, n = {count(held.n)}"
 
 
 def table(shown: Believed) -> IntervalTable:
@@ -135,18 +128,15 @@ def belief_table(shown: Believed) -> pd.DataFrame:
     rows = []
     for found in shown.found.methods:
         said = shown.verdicts[found.method]
-        groups = {
-            "test": {**found.tests, "answers": shown.found.answers},
-            "area": found.areas,
-            "shuffled weights": found.control,
-            "agreement": found.agreement,
-        }
+        tests = {**found.tests, "answers": shown.found.answers}
+        groups = {"test": tests, "area": found.areas, "shuffled weights": found.control, "agreement": found.agreement}
         for what, numbers in groups.items():
             for name, held in numbers.items():
-                own = {"method": found.method, "verdict": said.verdict, "what": what, "name": name}
-                ends = {"value": held.value, "low": held.low, "high": held.high, "n": held.n}
-                rows.append(own | ends | {"outcome": said.outcomes.get(name, "") if what == "test" else ""})
-    return pd.DataFrame(rows)
+                outcome = said.outcomes.get(name, "") if what == "test" else ""
+                ends = (held.value, held.low, held.high, held.n)
+                rows.append((found.method, said.verdict, what, name, *ends, outcome))
+    columns = ["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 HOW = (

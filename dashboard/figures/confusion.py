@@ -21,10 +21,9 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
 
-def confusion_table(decision: Decision) -> pd.DataFrame:
-    """Return the matrix as a table that a screen reader can walk through."""
-    columns = {f"predicted {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
-    return pd.DataFrame({"is": decision.classes, **columns})
+def confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
+    """Return the matrix as a table that a screen reader can walk through; `head`: what its rows are called."""
+    return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 
 
 def outcomes(decision: Decision) -> tuple[Integers, Integers]:
@@ -50,13 +49,9 @@ def draw_confidence(
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
     for name, values, colour in (("right", right, t.right), ("wrong", wrong, t.wrong)):
-        figure.add_bar(
-            x=middles,
-            y=values,
-            width=0.92 / BARS,
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>",
-        )
+        marker = {"color": colour, "line": {"width": 0}}
+        hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
+        figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
     threshold_line(figure, threshold, look)
     labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
     for text, colour, x in labels:
@@ -135,7 +130,7 @@ CONFUSION = Figure(
     "large number. What the model predicts depends on the threshold.",
     options=(*answers.OPTIONS, CELLS),
     spread=(CELLS,),
-    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision)},
+    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision.classes, matrix.decision.counts)},
     sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
 CONFIDENCE = Figure(

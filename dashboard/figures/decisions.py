@@ -43,15 +43,12 @@ class Report:
 
 
 def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
-    """Return the report of one split.
+    """Return the report of one split; RunDamaged: a column or a class is missing.
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
             with several labels per text also a 0/1 column `label:CLASS` each.
         classes: C names in label order.
-
-    Raises:
-        RunDamaged: a column or a class is missing.
     """
     try:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
@@ -88,10 +85,7 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """Return text, label, predicted, probability (of the predicted) and phenomenon of each sentence of a split.
 
     With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each. The data's own
-    columns are `column:NAME`.
-
-    Raises:
-        RunDamaged: a column is missing.
+    columns are `column:NAME`. RunDamaged: a column is missing.
     """
     try:
         bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
@@ -239,8 +233,7 @@ def few(sizes: Mapping[str, int]) -> str:
 
 FEW = 30
 """Below this a figure says little."""
-BINS, BARS = 10, 20
-TICKS = [0, 0.25, 0.5, 0.75, 1]
+BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
 def threshold_line(figure: Panels, threshold: float, look: Look) -> None:

@@ -148,9 +148,8 @@ def rates_table(found: Gathered) -> IntervalTable:
 
 
 def _note(found: Gathered) -> str:
-    every = [row for row in found.rows if row["n"]]
-    some = f"{len(found.shown)} of {len(every)}" if len(found.shown) < len(every) else str(len(every))
-    return f"{some} tags and values of columns, most excess errors first"
+    every, shown = sum(bool(row["n"]) for row in found.rows), len(found.shown)
+    return f"{f'{shown} of ' * (shown < every)}{every} tags and values of columns, most excess errors first"
 
 
 GATHERED: Figure[Gathered] = interval_figure(

@@ -102,16 +102,13 @@ def _tested(data: DataConfig) -> DataConfig:
     if data.name != CORPUS:
         return known
     # The corpus comes in splits: without `split` or `folds` no rule cuts it.
-    rule = data.split_rule if data.split or data.folds else 1
-    return dataclasses.replace(known, rename=_own(data) if data.rename else "", split_rule=rule)
+    rule, renamed = data.split_rule if data.split or data.folds else 1, ""
+    if data.rename:  # perhaps of sets that were added alone
+        from core.data.sources.builtin import class_names
 
-
-def _own(data: DataConfig) -> str:
-    """Return what renames labels of the built-in corpus itself, and not only those of sets that were added to it."""
-    from core.data.sources.builtin import class_names
-
-    own = class_names(data.classes)
-    return ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
+        own = class_names(data.classes)
+        renamed = ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
+    return dataclasses.replace(known, rename=renamed, split_rule=rule)
 
 
 def _names(several: Sequence[DataConfig]) -> list[str]:
@@ -133,10 +130,9 @@ def _board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
     task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
     chosen = _metric(metric, task)
     entries = [_entry(model, chosen) for model in folded(records)]
-    measured = [(entry.value, entry) for entry in entries if entry.value is not None]
-    measured.sort(key=lambda each: each[0], reverse=named(chosen).better == "higher")
-    others = [entry for entry in entries if entry.value is None]
-    return Board(name, task, chosen, (*(entry for _, entry in measured), *others))
+    sign = -1 if named(chosen).better == "higher" else 1
+    entries.sort(key=lambda entry: (entry.value is None, sign * (entry.value or 0.0)))
+    return Board(name, task, chosen, tuple(entries))
 
 
 def _metric(metric: str, task: Task) -> str:
@@ -217,11 +213,8 @@ def against_yardstick(board: Board) -> str:
     side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
     if not better:
         return f"None of the {len(values)} models is {side}."
-    how_many = (
-        "Every model is"
-        if better == len(values)
-        else f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
-    )
+    how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
+    how_many = "Every model is" if better == len(values) else how_many
     return f"{how_many} {side}; the best by {best}."
 
 
@@ -270,14 +263,16 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
     shared = axis(spans, leaves_out="low" if board.best_high else "high")
     lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
     top = max((largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
-    courses = {entry.id: _draw_lambdas(lambdas.get(entry.id, {}), tokens, top) for entry in board.entries}
-    rows = [_row(board, entry, marks.get(entry.id), courses[entry.id]) for entry in board.entries]
+    about = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
+    lines = {id: sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()}
+    courses = {id: Picture(line, about) for id, line in lines.items() if line is not None}
+    rows = [_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
         told, ring = number(yardstick), Mark(yardstick, tie=True, said=f"TF-IDF {number(yardstick)}")
         cells: dict[str, Cell] = {"model": Words("TF-IDF", small="yardstick"), "value": told, "mark": ring}
         rows.insert(len(ahead), Row("yardstick", cells, picks=False, ticks=False))
-    columns = _columns(board, shared, ties=bool(groups), courses=any(courses.values()))
+    columns = _columns(board, shared, ties=bool(groups), courses=bool(courses))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
 
 
@@ -299,11 +294,12 @@ def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[
 
 def _row(board: Board, entry: Entry, mark: Mark | None, course: Picture | None) -> Row:
     record, runs = entry.record, list(entry.model.runs.values())
-    cells: dict[str, Cell] = {
-        "model": Words(entry.model.name, small=_second(entry), strong=mark is not None and entry is board.entries[0]),
-        "value": _value(entry),
-        **_costs(record),
-    }
+    preset = "" if record.preset in entry.model.name else record.preset
+    small = ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
+    small = "yardstick" if record.preset == YARDSTICK else small
+    best = mark is not None and entry is board.entries[0]
+    cells: dict[str, Cell] = {"model": Words(entry.model.name, small=small, strong=best), "value": _value(entry)}
+    cells |= _costs(record)
     if mark is not None:
         cells |= {"mark": mark, "seeds": str(len(entry.values))}
     if course is not None:
@@ -338,25 +334,12 @@ def cost(found: Efficiency) -> str:
     return f"{each}, {megabytes(found.memory)} of memory, {megabytes(found.disk)} on disk ({found.where})"
 
 
-def _second(entry: Entry) -> str:
-    if entry.record.preset == YARDSTICK:
-        return "yardstick"
-    preset = "" if entry.record.preset in entry.model.name else entry.record.preset
-    return ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
-
-
 def _value(entry: Entry) -> Cell:
     if entry.value is None:
         return Words(STATUS.get(entry.record.status, entry.record.status), title=shorten(entry.record.reason, SHOWN))
     if entry.low is None or entry.high is None:
         return number(entry.value)
     return plus_minus(entry.value, entry.low, entry.high)
-
-
-def _draw_lambdas(lambdas: Mapping[tuple[int, int], Sequence[float]], tokens: Tokens, top: float) -> Picture | None:
-    drawn = sparkline([*lambdas.values()], [layer for layer, _ in lambdas], tokens, top)
-    words = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
-    return None if drawn is None else Picture(drawn, words)
 
 
 def size(parameters: int) -> str:

@@ -15,7 +15,7 @@ from core.evaluation.metrics import confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import answers, labels, results
-from dashboard.figures.confusion import draw_confusion
+from dashboard.figures.confusion import confusion_table, draw_confusion
 from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, class_table
 from dashboard.figures.drawing import NOTHING, Column, Table
 from dashboard.figures.figure import Figure
@@ -61,14 +61,8 @@ def _draw_metrics(shown: Measured, look: Look) -> Table:
     return Table(rows, {"title": Column("Metric"), **value, "better": Column("Better")})
 
 
-TITLES = {
-    "value": "Value",
-    "low": "From",
-    "high": "To",
-    "tuned": "Tuned",
-    "tuned_low": "Tuned, from",
-    "tuned_high": "Tuned, to",
-}
+TITLES = {"value": "Value", "low": "From", "high": "To"}
+TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
 METRICS = Figure(
     "metrics",
     "performance",
@@ -94,11 +88,6 @@ class Classes:
     threshold: float
 
 
-def _read_classes(source: Source) -> Classes:
-    decision = source.once(answers.decision)
-    return Classes(class_table(decision), decision.threshold)
-
-
 def _draw_classes(shown: Classes, look: Look) -> Table:
     def write(row: Any, part: str) -> str:
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
@@ -116,7 +105,7 @@ CLASSES = Figure(
     "each-class",
     "performance",
     "Each class",
-    _read_classes,
+    lambda source: Classes(class_table(source.once(answers.decision)), source.once(answers.decision).threshold),
     _draw_classes,
     note=lambda shown: f"at {number(shown.threshold, 2)}, 95 %",
     reading="Precision: of those predicted as the class, how many are. Recall: of those that are, how many are "
@@ -261,19 +250,12 @@ def evaluated_table(measured: Evaluated) -> pd.DataFrame:
 
 def evaluated_values(measured: Evaluated) -> pd.DataFrame:
     """Return the first metric of each value of the column."""
-    by, name = measured["by"], first_metric(measured)
-    rows = [
-        (each["value"], each["n"], each["metrics"].get(name), *(each["intervals"].get(name) or (None, None)))
-        for each in by["values"]
-    ]
-    return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
-
-
-def evaluated_confusion(measured: Evaluated) -> pd.DataFrame:
-    """Return counts, rows true."""
-    names = measured["labels"]
-    counts = np.array(measured["confusion"])
-    return pd.DataFrame({"true": names, **{f"predicted {name}": counts[:, i] for i, name in enumerate(names)}})
+    by, name, rows = measured["by"], first_metric(measured), []
+    for each in by["values"]:
+        low, high = each["intervals"].get(name) or (None, None)
+        row = {by["column"]: each["value"], "rows": each["n"], "value": each["metrics"].get(name)}
+        rows.append(row | {"low": low, "high": high})
+    return pd.DataFrame(rows)
 
 
 _NUMBERS = {"value": Column("Value", decimals=3), "low": Column("From", decimals=3), "high": Column("To", decimals=3)}
@@ -310,7 +292,9 @@ ELSEWHERE_CONFUSION = Figure[Evaluated](
     lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
     note=_where,
     reading="Rows are the labels of the data, columns what the run predicts.",
-    tables=lambda measured: {"Confusion there": evaluated_confusion(measured)},
+    tables=lambda measured: {
+        "Confusion there": confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
+    },
 )
 ELSEWHERE_VALUES = Figure[Evaluated](
     "elsewhere-values",

@@ -43,11 +43,7 @@ class Saved:
 
 
 def saved(source: Source) -> Saved:
-    """Return the slices of the split that is shown.
-
-    Raises:
-        NotAvailable: none was saved.
-    """
+    """Return the slices of the split that is shown; NotAvailable: none was saved."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     every = source.reader.slices(source.record, source.split, source.author)

@@ -102,7 +102,8 @@ def test_tables_have_what_was_measured(runs):
     assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
     assert table.loc["f1_macro", "tfidf-logreg"] == found["yardsticks"]["tfidf-logreg"]["metrics"]["f1_macro"]
     assert metrics.evaluated_values(found)["rows"].sum() == found["n"]
-    assert metrics.evaluated_confusion(found)["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
+    counts = metrics.ELSEWHERE_CONFUSION.numbers(found)["Confusion there"]
+    assert counts["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
     look = Look(LIGHT)
     for figure in (metrics.ELSEWHERE_METRICS, metrics.ELSEWHERE_CONFUSION, metrics.ELSEWHERE_VALUES):
         assert figure.draw(found, look) is not None and figure.numbers(found)

@@ -32,7 +32,7 @@ ATTENTION = Measured(
     {"deletion": held(0.37)},
 )
 FOUND = Belief(200, 3, 1, held(0.87), (DELETION, ATTENTION))
-SHOWN = Believed(run("mine"), FOUND)
+SHOWN = Believed(FOUND)
 
 
 class Reader:
@@ -66,7 +66,7 @@ def test_it_says_which_methods_are_what_and_what_the_model_knows():
     said = BELIEF.reading(SHOWN)
     assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
     assert said.endswith(f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}")
-    weak = Believed(SHOWN.record, Belief(200, 0, 0, held(0.1), (DELETION,)))
+    weak = Believed(Belief(200, 0, 0, held(0.1), (DELETION,)))
     assert BELIEF.reading(weak).startswith("Illustration: deletion.")
     assert "too little for evidence." in BELIEF.reading(weak)
     assert BELIEF.reading(weak).endswith(MEANING) and "beat 70 % of random orders" in MEANING
@@ -78,19 +78,11 @@ def test_words_put_back_and_taken_out_stand_beside_random_orders(dark):
     source = Source(run("mine"), Reader(), choices={"believed": "attention"})
     drawn = ALONG.draw(ALONG.shape(source), Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines+markers"]
-    assert [(trace.name, trace.xaxis) for trace in lines] == [
-        ("random order", "x"),
-        ("order of attention", "x"),
-        ("random order", "x2"),
-        ("order of attention", "x2"),
-    ]
+    names = ["random order", "order of attention"]
+    assert [(trace.name, trace.xaxis) for trace in lines] == [(name, axis) for axis in ("x", "x2") for name in names]
     random, own = curve(0.02).values, ATTENTION.curves
-    assert [tuple(trace.y) for trace in lines] == [
-        random,
-        own["insertion"].values,
-        random[::-1],
-        own["deletion"].values,
-    ]
+    drawn_values = [random, own["insertion"].values, random[::-1], own["deletion"].values]
+    assert [tuple(trace.y) for trace in lines] == drawn_values
     assert [trace.line.dash for trace in lines] == ["dash", "solid"] * 2, "told apart without colour"
     assert sorted(trace.name for trace in drawn.data if trace.showlegend) == ["order of attention", "random order"]
     assert len([trace for trace in drawn.data if trace.fill == "toself"]) == 4

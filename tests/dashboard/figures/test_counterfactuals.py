@@ -27,20 +27,19 @@ def ended(**found) -> Searching:
     return search
 
 
+SMALLEST = "Proven the smallest within these moves"
+
+
 @pytest.mark.parametrize(
     ("found", "title", "text"),
     [
         ({"verdict": "none, proven"}, "Nothing within these moves changes the answer", "Proven: every set"),
         ({"verdict": "none found"}, "No other answer was found", "Not every set of moves was read."),
-        (
-            {"verdict": "proven", "flip": ONE},
-            "Proven the smallest within these moves: 1 move",
-            "Every single move was read.",
-        ),
+        ({"verdict": "proven", "flip": ONE}, f"{SMALLEST}: 1 move", "Every single move was read."),
         (
             {"verdict": "proven", "flip": TWO},
-            "Proven the smallest within these moves: 2 moves",
-            "Every smaller set of moves was read, and every one of this size.",
+            f"{SMALLEST}: 2 moves",
+            "Every smaller set of moves was read, and every one",
         ),
         ({"verdict": "smallest found", "flip": TWO}, "Smallest found: 2 moves", "Not every set of this size or below"),
     ],

@@ -31,8 +31,8 @@ from dashboard.figures.filtering import FURTHER, changed
 from dashboard.figures.theme import Look
 
 
-@pytest.fixture
-def known(tmp_path):
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
     """Two hundred rows; the wrong ones are of the sea."""
     rows = np.arange(200)
     frame = texts(rows % 2)
@@ -40,7 +40,7 @@ def known(tmp_path):
     frame["text"] = [
         f"a ship on the {place} number {row % 10} {'east' if row % 2 else 'west'}" for row, place in enumerate(places)
     ]
-    return known_of(tmp_path, right_where(rows % 4 != 0, rows % 2), frame, find=False)
+    return known_of(tmp_path_factory.mktemp("sea"), right_where(rows % 4 != 0, rows % 2), frame, find=False)
 
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):

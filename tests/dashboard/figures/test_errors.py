@@ -108,10 +108,8 @@ def test_several_labels_say_what_is_missed_and_invented(store):
     rows = pd.DataFrame({"text": ["one", "two"], "label": [(0, 1), ()]})
     answering(store, "one", [[0.9, 0.3], [0.1, 0.8]], rows, classes=("late", "loud"))
     data = drawn(reading(store))
-    assert data["several"] and [(row["missed"], row["invented"]) for row in data["rows"]] == [
-        ("", "loud"),
-        ("loud", ""),
-    ]
+    found = [(row["missed"], row["invented"]) for row in data["rows"]]
+    assert data["several"] and found == [("", "loud"), ("loud", "")]
     record = store.read("one")
     assert [target(record, "", "loud"), target(record, "", "", "late"), target(record, "late")] == ["loud", "late", ""]
 
@@ -136,9 +134,8 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
         "push −2.00 towards positive",
         "push +1.00 towards positive, not in the vocabulary",
     ]
-    assert said["ends"] == ["towards negative", "positive"] and said["near"] == [
-        ["so good", "positive", "words", 0.512]
-    ]
+    assert said["ends"] == ["towards negative", "positive"]
+    assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
 

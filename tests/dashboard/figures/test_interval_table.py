@@ -22,12 +22,8 @@ def mark(value: float, half: float = 0.01, **more) -> Mark:
 def table(**more) -> Marks:
     marks = {name: mark(value) for name, value in ACCURACY.items()}
     shared = axis(list(marks.values()), leaves_out="low")
-    columns = (
-        Column("model", "Model", "12rem"),
-        Column("ties", "", ties=True),
-        Column("mark", "95 % interval", axis=shared),
-        Column("time", "Training", number=True, opt=True),
-    )
+    columns = (Column("model", "Model", "12rem"), Column("ties", "", ties=True))
+    columns += (Column("mark", "95 % interval", axis=shared), Column("time", "Training", number=True, opt=True))
     rows = [Row(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
     rows[1] = Row("second", dict(rows[1].cells), children=(Row("seed-0", {"model": "seed 0"}),))
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)

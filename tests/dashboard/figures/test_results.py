@@ -13,15 +13,7 @@ from dashboard.figures.decisions import make_report
 from dashboard.figures.results import offered
 
 
-def run(
-    preset: str,
-    accuracy: float,
-    *,
-    data: str = "built-in",
-    task: str = "single",
-    status: str = "done",
-    everyday: float = 0,
-):
+def run(preset: str, accuracy: float, *, data="built-in", task="single", status="done", everyday=0.0):
     config = compose(preset, {"data.name": data})
     metric = "accuracy" if task == "single" else "f1_macro"
     results = {"metrics": {"test": {metric: accuracy}, **({"everyday": {"accuracy": everyday}} if everyday else {})}}
