@@ -242,7 +242,6 @@ class Costs:
 
     points: Sequence[Point]
     metric: str
-    where: str
 
     @property
     def panels(self) -> list[str]:
@@ -265,22 +264,20 @@ class Costs:
 
 def _read_costs(source: Source) -> Costs:
     shape = compared(source)
-    points, where, shown = [], "", set[str]()
+    points, shown = [], set[str]()
     for place, (side, model) in enumerate(zip(source.sides.sides, shape.models, strict=True)):
         known = model["metrics"][shape.metric]
-        each = [source.reader.efficiency(record) for record in side.model.records]
-        costs = [_costs(one) for one in each]
+        costs = [_costs(source.reader.efficiency(record)) for record in side.model.records]
         common = [name for name in COSTS if all(name in one for one in costs)]
         means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
         points.append(Point(label(source, side), known["mean"], *known["interval"], means, place))
-        where = where or each[0].where
         shown |= {record.run for record in side.model.records}
     for record in source.reader.runs():
         value = _measured(record, source.split, shape.metric)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
             points.append(Point(record.run, value, None, None, _costs(source.reader.efficiency(record)), None))
-    return Costs(points, shape.metric, where)
+    return Costs(points, shape.metric)
 
 
 def _costs(known: Efficiency) -> dict[str, float]:

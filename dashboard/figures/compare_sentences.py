@@ -202,14 +202,8 @@ def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
     return blend(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
 
 
-def sentences(shape: Matrix, one: int, other: int) -> pd.DataFrame:
-    """Return the sentences of a cell: text, label, what each of the two says, and how sure each is of it."""
-    rows = shape.rows(one, other)
-    return cell_frame(shape, rows) if len(rows) else pd.DataFrame(columns=["text", "label", *shape.letters])
-
-
 def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """Return the same of any rows."""
+    """Return these sentences: text, label, what each of the two says, and how sure each is of it."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]

@@ -36,15 +36,7 @@ def outcomes(decision: Decision) -> tuple[Integers, Integers]:
 def draw_confidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
 ) -> go.Figure:
-    """Draw how many right (grey) and wrong (magenta) answers there are at each probability.
-
-    Args:
-        right: (`BARS`,) counts in equal bins of 0 to 1.
-        wrong: (`BARS`,)
-        threshold: Drawn as a line.
-        score: What the probability is called.
-        look: Theme and size.
-    """
+    """Draw how many right (grey) and wrong (magenta) answers lie in each of `BARS` equal bins of the probability."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]

@@ -101,14 +101,9 @@ def word_of(facets: Sequence[Facet], rule: str) -> str:
 def changed(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the clauses after a choice, in the order of the sentence.
+    """Return the clauses after an option of a word was chosen, in the order of the sentence.
 
-    Args:
-        clauses: before.
-        facets: the words.
-        word: that was chosen: of `words`, `TEXT`, `ASKED`, or `FURTHER`, whose clause goes if it is there, else comes.
-        value: the clause as text, empty for any; of the codes `NOT_YET` too.
-        asked: the columns of `ASKED`.
+    Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """
     ours = dict(words(facets)).get(word, [])
     kept = [str(each) for each in clauses if not (_asks(each, asked) if word == ASKED else _of(each, word, ours))]
@@ -126,11 +121,7 @@ def searched(
 ) -> list[str]:
     """Return the clauses after a search: a part of the texts, or an id, takes the place of another.
 
-    Args:
-        clauses: before.
-        facets: the words.
-        clause: as `core.failures.facets.understood` gives it; None: none any more.
-        asked: the columns of `ASKED`.
+    The clause is as `core.failures.facets.understood` gives it; None: none any more.
     """
     if clause is None or clause in clauses:
         return changed(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))

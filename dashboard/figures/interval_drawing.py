@@ -87,14 +87,7 @@ def component(
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
-    """Draw the table as a node.
-
-    Args:
-        table: What is shown.
-        look: Its size; colours are variables of the page.
-        tick: What a row is ticked for, such as `compare`; empty: rows have no box.
-        live: With rows that unfold and what a keyboard needs; without, it is a picture.
-    """
+    """Draw the table as a node, as `component` has it; `live`: with rows that unfold and what a keyboard needs."""
     return _Drawing(table, look, tick, live).whole()
 
 

@@ -119,16 +119,7 @@ CLASSES = Figure(
 
 
 def phenomena(decision: Decision, names: Sequence[str], yardstick: dict[str, float]) -> pd.DataFrame:
-    """Return the share of right answers for each phenomenon, the worst first.
-
-    Args:
-        decision: At the threshold.
-        names: The phenomenon of each row of the split.
-        yardstick: TF-IDF's accuracy by phenomenon; may be empty.
-
-    Returns:
-        Columns phenomenon, accuracy, low, high, n, tfidf.
-    """
+    """Return phenomenon, accuracy, low, high, n and tfidf, the worst first; `yardstick` may know some or none."""
     found = pd.DataFrame({"phenomenon": np.asarray(names, dtype=object)[decision.rows], "correct": decision.correct})
     rows = []
     for name, group in found.groupby("phenomenon"):

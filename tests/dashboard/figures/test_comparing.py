@@ -12,7 +12,7 @@ from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
 from dashboard.figures import comparing
 from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, log_ticks
-from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
+from dashboard.figures.compare_sentences import MAPS, MATRIX, cell_frame, differing
 from dashboard.figures.comparing import MODELS, PAIRS, WHERE, models_table, pairs_table, where_table
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.source import Source
@@ -36,15 +36,8 @@ def store(tmp_path_factory):
     for name, right in RIGHT.items():
         results = {"metrics": {"test": {"accuracy": float(right.mean())}}}
         results |= {"lambda": [[0.5], [0.25]]} if name == "good" else {}
-        chances = right_where(right, LABELS)
-        answering(
-            store,
-            name,
-            chances,
-            texts(LABELS, ticker=tickers, third=thirds, kind=kinds),
-            preset=PRESETS[name],
-            results=results,
-        )
+        rows = texts(LABELS, ticker=tickers, third=thirds, kind=kinds)
+        answering(store, name, right_where(right, LABELS), rows, preset=PRESETS[name], results=results)
     return store
 
 
@@ -85,7 +78,7 @@ def test_the_matrix_counts_who_is_right_or_what_each_says(source):
         [(one & other).sum(), (one & ~other).sum()],
         [(~one & other).sum(), (~(one | other)).sum()],
     ]
-    rows = sentences(shape, 0, 1)
+    rows = cell_frame(shape, shape.rows(0, 1))
     assert rows["text"].tolist() == [f"text {row}" for row in np.flatnonzero(one & ~other)]
     assert (rows["A"] == rows["label"]).all() and (rows["C"] != rows["label"]).all()
     assert differing(shape).tolist() == np.flatnonzero(one != other).tolist()

@@ -67,7 +67,7 @@ def test_each_data_set_has_its_board_with_a_name_of_its_own():
     assert sorted(board.name for board in boards(files)) == ["a.csv", "a.csv, rename=3="]
 
 
-def test_seeds_are_one_row_with_the_spread_between_them():
+def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
     (board,) = boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
@@ -77,9 +77,15 @@ def test_seeds_are_one_row_with_the_spread_between_them():
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
     assert (entry.low, entry.high) == over_runs(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
+    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
+    row = table.rows[0]
+    assert [child.id for child in row.children] == ["s0", "s1"]
+    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
+    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
+    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
 
 
-def test_several_labels_are_ordered_by_f1_at_tuned_thresholds():
+def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     (board,) = boards([run("several", 0.5, task="multi")])
     assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
     (entry,) = board.entries
@@ -88,9 +94,6 @@ def test_several_labels_are_ordered_by_f1_at_tuned_thresholds():
     assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
     (board,) = boards([run("several", 0.5, task="multi")], "roc_auc")
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
-
-
-def test_what_can_be_chosen_begins_with_the_usual():
     assert next(iter(metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
     both = metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
     assert next(iter(both)) == "Accuracy or F1, macro, tuned"
@@ -177,15 +180,6 @@ def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
     table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["a", "mine"]
     assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
-
-
-def test_seeds_unfold_to_runs():
-    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
-    row = table.rows[0]
-    assert [child.id for child in row.children] == ["s0", "s1"]
-    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
-    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
-    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
 
 
 def test_what_has_no_result_says_why_below_the_others():

@@ -30,11 +30,8 @@ def shown(agreement=None, left_out=None, edited=False, **pushes):
 def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown():
     two = shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4])
     rows = METHODS.draw(two, Look()).data["rows"]
-    assert [[cell["text"] for cell in row["cells"]] for row in rows] == [
-        ["+4.00", "0.20"],
-        ["−0.50", "0.10"],
-        ["0.00", "0.40"],
-    ]
+    texts = [[cell["text"] for cell in row["cells"]] for row in rows]
+    assert texts == [["+4.00", "0.20"], ["−0.50", "0.10"], ["0.00", "0.40"]]
     assert rows[0]["cells"][0]["colour"] == LIGHT.plus_scale[-1] and rows[1]["cells"][0]["colour"] in LIGHT.minus_scale
     assert rows[2]["cells"][1]["colour"] == LIGHT.ink and rows[2]["cells"][0]["colour"] == LIGHT.paper
     assert rows[1]["cells"][0]["about"] == "w1, deletion: −0.500"
@@ -47,19 +44,15 @@ def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown()
 
 def test_errors_and_what_is_not_there_are_told():
     complete = Completeness("vectors of zeros", 0.5, -0.0123, 128)
-    by = {
-        "deletion": explained("deletion", [1.0]),
-        "integrated": explained("integrated", [1.0], completeness=complete),
-    }
+    by = {"deletion": explained("deletion", [1.0])}
+    by |= {"integrated": explained("integrated", [1.0], completeness=complete)}
     left_out = {"attention": "this model has no attention", "collapse": "this model has no attention"}
     assert checks(Together(RECORD, Methods(by, {}, left_out, ""), False)) == [
         "Integrated gradients: completeness error −0.012 after 128 steps, from vectors of zeros.",
         "No attention and no layer-0 collapse: this model has no attention.",
     ]
-    by = {
-        "deletion": explained("deletion", [1.0, 2.0]),
-        "shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125]),
-    }
+    by = {"deletion": explained("deletion", [1.0, 2.0])}
+    by |= {"shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125])}
     two = Together(RECORD, Methods(by, {("deletion", "shapley"): None}, {}, ""), False)
     assert METHODS.draw(two, Look()).data["rows"][0]["cells"][1]["about"] == "w0, Shapley: +0.500 ± 0.250"
     assert METHODS.numbers(two)["Methods"]["shapley, standard error"].tolist() == [0.25, 0.125]

@@ -42,18 +42,12 @@ def test_a_finished_run_with_lambda_comes_first_then_the_best(records, first):
     assert offered(records) == first
 
 
-RECORD = RunRecord(
-    run="r",
-    preset="vanilla",
-    status="done",
-    config=compose("vanilla"),
-    created="",
-    results={
-        "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
-        "intervals": {"test": {"accuracy": [0.75, 0.85]}},
-        "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
-    },
-)
+RESULTS = {
+    "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
+    "intervals": {"test": {"accuracy": [0.75, 0.85]}},
+    "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
+}
+RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESULTS)
 
 
 def test_the_first_number_has_its_interval_and_a_run_row_says_it_in_words():

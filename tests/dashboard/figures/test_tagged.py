@@ -56,12 +56,10 @@ class Reading:
 
 def source(task="tokens", text="", **choices):
     model = SimpleNamespace(family="encoder")
-    record = SimpleNamespace(
-        run="names", task=task, status="done", config=SimpleNamespace(model=model), preset="vanilla"
-    )
-    return Source(
-        record, Reading(), text=text, choices={name.replace("_", "-"): each for name, each in choices.items()}
-    )
+    config = SimpleNamespace(model=model)
+    record = SimpleNamespace(run="names", task=task, status="done", config=config, preset="vanilla")
+    choices = {name.replace("_", "-"): each for name, each in choices.items()}
+    return Source(record, Reading(), text=text, choices=choices)
 
 
 def shown(**choices):
@@ -82,10 +80,8 @@ def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
     assert [line["who"] for line in right["lines"]] == ["said"]
     label, said = border["lines"]
     assert [part.get("kind", part["text"]) for part in label["parts"]] == ["in", "LOC"]
-    assert [(part["text"], part.get("wrong", "")) for part in said["parts"]] == [
-        ("in Old", ""),
-        ("Pell", "wrong border"),
-    ]
+    parts = [(part["text"], part.get("wrong", "")) for part in said["parts"]]
+    assert parts == [("in Old", ""), ("Pell", "wrong border")]
     data = TAG_SENTENCES.draw(TAG_SENTENCES.shape(source(tag_outcome="missed")), Look()).data
     assert data["sentences"][0]["lines"][0]["parts"][0]["text"] == "<b>Berin</b>"
     assert "<b>Berin" not in TAG_CHANCES.draw(TAG_CHANCES.shape(source(text="<b>Berin</b> ran")), Look()).to_json()

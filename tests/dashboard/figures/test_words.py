@@ -19,20 +19,10 @@ def record(classes=("negative", "positive"), *, task="single", ordered=False, fa
     return SimpleNamespace(classes=classes, task=task, ordered=ordered, config=SimpleNamespace(model=model))
 
 
-def shown(
-    pushes: dict[str, float],
-    *,
-    of=None,
-    target="positive",
-    label="positive",
-    unknown=(),
-    read=None,
-    belongs=None,
-    before=None,
-    attention=None,
-    test=None,
-):
-    of = of or record()
+def shown(pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), **more):
+    """Its further fields: what is read, which tokens belong to whom, the pushes before; attention, and its test."""
+    read, belongs, before = (more.get(name) for name in ("read", "belongs", "before"))
+    of, attention, test = of or record(), more.get("attention"), more.get("test")
     spans, start = [], 0
     for word, push in pushes.items():
         spans.append(Word(word, start, start + len(word), push))
@@ -112,17 +102,17 @@ def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
 
 
-def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():
+def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained():
     table = push_table(shown({"not": -1.0, "bad": 2.0}, unknown=("bad",), read=np.array([0.25, 0.75])))
-    assert table.to_dict("list") == {
-        "word": ["not", "bad"],
-        "start": [0, 4],
-        "end": [3, 7],
-        "towards": ["positive", "positive"],
-        "push": [-1.0, 2.0],
-        "is read": [0.25, 0.75],
-        "unknown": [False, True],
-    }
+    expected = {"word": ["not", "bad"], "start": [0, 4], "end": [3, 7], "towards": ["positive", "positive"]}
+    expected |= {"push": [-1.0, 2.0], "is read": [0.25, 0.75], "unknown": [False, True]}
+    assert table.to_dict("list") == expected
+    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
+    data = words.WORDS.draw(edited, Look()).data
+    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
+    assert told(cause(edited)).endswith("All of it as edited.")
+    assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
+    assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
 def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
@@ -134,12 +124,3 @@ def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
     line = told(cause(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most read “never”, the most needed word too. ")
     assert "Most read" not in told(cause(shown({"never": -2.0}, attention=(1.0,))))
-
-
-def test_as_edited_each_word_says_what_it_pushed_as_trained():
-    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
-    data = words.WORDS.draw(edited, Look()).data
-    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
-    assert told(cause(edited)).endswith("All of it as edited.")
-    assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
-    assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
