@@ -18,7 +18,7 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.elsewhere import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
+from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
 from dashboard.figures.numbers import count
 from dashboard.widgets.bars import stats
 from dashboard.widgets.figure import caption, show
