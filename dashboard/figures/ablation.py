@@ -42,57 +42,48 @@ class Levers:
 
     record: RunRecord
     trained: SentenceView
-    view: SentenceView
-    """As changed."""
-    parts: Parts
-    """As changed."""
-    before: Parts | None
-    """As trained; None: nothing is changed."""
-    curves: LambdaCurves | None
-    """As changed; None: it has no λ."""
+    view: SentenceView  # as changed
+    parts: Parts  # as changed
+    before: Parts | None  # as trained; None: nothing is changed
+    curves: LambdaCurves | None  # as changed; None: it has no λ
     allowed: Editable
     learned: Learned
     edits: Edits
-    layer: int
-    """The one that the page looks into, from 0."""
-    mean: bool
-    """A silent part says its mean, in place of nothing."""
+    layer: int  # the one that the page looks into, from 0
+    mean: bool  # a silent part says its mean, in place of nothing
 
     def push(self, part: Part) -> float:
-        """What the log-odds lose when it falls silent."""
+        """Return what the log-odds lose when a part falls silent."""
         return part.mean if self.mean else part.zero
-
-    @property
-    def minus(self) -> bool:
-        """The model takes its second map away."""
-        return subtracts(self.record)
 
 
 def levers(source: Source) -> Levers:
-    """Of a text with maps.
-
-    Raises:
-        NotAvailable: the model has no attention, or the text no word or too many.
-    """
-    view, record = attended(source), source.record
-    trained, minus = source.reader.sentence(record.run, source.text), subtracts(record)
-    run, text, towards, edits = record.run, source.text, target(source), source.edits
-    can = allowed(record.config.model, trained)
-    before = source.reader.parts(run, text, towards)
-    parts = source.reader.parts(run, text, towards, edits) if edits else before
-    curves = source.reader.lambdas(run, text, towards, edits) if can.components > 1 else None
-    own, mean = learned(trained, minus), source.chosen(SILENT) == MEAN
-    known = before if edits else None
-    return Levers(record, trained, view, parts, known, curves, can, own, edits, layer(source), mean)
+    """Return those of a text with maps; raises as `heads.attended`."""
+    view, record, edits = attended(source), source.record, source.edits
+    of = record.run, source.text, target(source)
+    trained = source.reader.sentence(record.run, source.text)
+    can, before = allowed(record.config.model, trained), source.reader.parts(*of)
+    return Levers(
+        record,
+        trained,
+        view,
+        source.reader.parts(*of, edits) if edits else before,
+        before if edits else None,
+        source.reader.lambdas(*of, edits) if can.components > 1 else None,
+        can,
+        learned(trained, subtracts(record)),
+        edits,
+        layer(source),
+        source.chosen(SILENT) == MEAN,
+    )
 
 
 Cells = dict[str, Any]
-STEP = 0.01
-"""Of a slider."""
+STEP = 0.01  # of a slider
 
 
 def of_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """A λ above the column that it weighs."""
+    """Describe the slider of a λ above the column that it weighs."""
     own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
@@ -110,7 +101,7 @@ def of_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 
 def of_factor(shown: Levers) -> Cells:
-    """The factor on every λ that is not set by hand."""
+    """Describe the slider of a factor on every λ that is not set by hand."""
     curve = shown.curves and shown.curves.curves[-1]
     return {
         "part": "l",
@@ -124,7 +115,6 @@ def of_factor(shown: Levers) -> Cells:
 
 
 def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
-    """The curve under a slider: probability of the target wherever it is put."""
     return {
         "values": [round(value, 4) for value in curve.values],
         "chances": [round(chance, 4) for chance in curve.probabilities],
@@ -135,7 +125,7 @@ def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
 
 
 def of_strength(shown: Levers) -> Cells:
-    """The strength of what a lexicon adds."""
+    """Describe the slider of the strength of what a lexicon adds."""
     return {
         "part": "s",
         "label": "lexicon ×",
@@ -147,7 +137,7 @@ def of_strength(shown: Levers) -> Cells:
 
 
 def of_gate(shown: Levers, token: int, word: str) -> Cells:
-    """The gate of a token in the layer that the page looks into."""
+    """Describe the slider of the gate of a token in the layer that the page looks into."""
     at = shown.layer
     own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
     assert own is not None and now is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,8 +49,7 @@ class Reading:
     weights: NDArray[np.floating]
     """(L, L), the last layer, mean over its heads, components added up."""
     layers: int
-    top: float
-    """The weight of full colour, one for all models."""
+    top: float  # the weight of full colour, one for all models
 
 
 def _read(source: Source) -> Reading:
@@ -89,10 +87,8 @@ MAPS = Figure(
     _draw,
     note=lambda shape: f"says {shape.answer}",
     reading=lambda shape: f"Layer {shape.layers} of {shape.layers}, mean of its heads; one scale for all.",
-    how=(
-        "All components are added up with their coefficients. Attention is not an explanation: it says where a model "
-        "looks, not why it answers as it does."
-    ),
+    how="All components are added up with their coefficients. Attention is not an explanation: it says where a model "
+    "looks, not why it answers as it does.",
     options=(WHO,),
     spread=(WHO,),
 )
@@ -107,89 +103,75 @@ SHADE = {True: 0.32, False: 0.45}
 class Matrix:
     """What two runs say of n sentences; one run of each model."""
 
-    names: tuple[str, str]
-    letters: tuple[str, str]
-    colours: tuple[int, int]
-    """Places of the two among the models."""
-    kinds: tuple[str, ...]
-    """Of rows and columns: right and wrong, or the classes."""
-    first: NDArray[np.int64]
-    """(n,) which kind."""
+    names: tuple[str, ...]
+    letters: tuple[str, ...]
+    colours: tuple[int, ...]  # places of the two among the models
+    kinds: tuple[str, ...]  # of rows and columns: right and wrong, or the classes
+    first: NDArray[np.int64]  # (n,) which kind
     second: NDArray[np.int64]
-    right: tuple[NDArray[np.bool_], NDArray[np.bool_]]
-    """(n,) each."""
-    answers: tuple[Answers, Answers]
-    seed: str
-    """Which runs, where the models have several; else empty."""
+    right: tuple[NDArray[np.bool_], ...]  # (n,) each
+    answers: tuple[Answers, ...]
+    seed: str  # which runs, where the models have several; else empty
 
     @property
     def about_right(self) -> bool:
-        """Whether its cells are of right and wrong, and not of answers."""
+        """Return whether its cells are of right and wrong, and not of answers."""
         return self.kinds == RIGHTS
 
     @property
     def told_by_label(self) -> bool:
-        """Whether cell and label say what each of the two says: the cell alone, or, of two classes, the label too."""
+        """Return whether cell and label say what each says: the cell alone, or, of two classes, the label too."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(K, K): rows are the first model, columns the second."""
+        """Return (K, K): rows are the first model, columns the second."""
         size = len(self.kinds)
         return np.bincount(self.first * size + self.second, minlength=size**2).reshape(size, size)
 
     def rows(self, one: int, other: int) -> NDArray[np.int64]:
-        """The sentences of a cell."""
+        """Return the sentences of a cell."""
         return np.flatnonzero((self.first == one) & (self.second == other))
 
     def said(self, one: int, other: int) -> str:
-        """A cell in words."""
+        """Describe a cell in words."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
     def small(self, one: int, other: int) -> str:
-        """What stands below the count of a cell."""
+        """Return what stands below the count of a cell."""
         a, b = self.letters
         if self.about_right:
-            return {(0, 0): "both right", (0, 1): f"only {a} right", (1, 0): f"only {b} right"}.get(
-                (one, other), "both wrong"
-            )
+            return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
         rows = self.rows(one, other)
         hits = [int(right[rows].sum()) for right in self.right]
         return f"{count(hits[0])} right" if one == other else f"{a} right {count(hits[0])}, {b} {count(hits[1])}"
 
 
-def _kinds(source: Source) -> Sequence[str]:
-    return ("right and wrong", "answers") if source.record.task == "single" else ("right and wrong",)
-
-
 CELLS = Option(
     "matrix",
     "Cells",
-    _kinds,
+    lambda source: ("right and wrong", "answers")[: 2 if source.record.task == "single" else 1],
     "Who is right, or what each of the two says",
     endings={"right and wrong": "", "answers": "-answers"},
 )
 
 
 def matrix(source: Source) -> Matrix:
-    """The chosen pair; of several seeds the first pair of runs."""
+    """Return the chosen pair; of several seeds the first pair of runs."""
     sides = chosen_pair(source)
     run, one, other = next(iter(paired(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
     scores = [each.scores(str(source.chosen(METRIC))) for each in answers]
-    right = scores[0].correct > 0, scores[1].correct > 0
+    right = tuple(each.correct > 0 for each in scores)
     by_right = source.chosen(CELLS) == "right and wrong"
-    kinds = RIGHTS if by_right else tuple(answers[0].record.classes)
     places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
     several = any(len(side.answers) > 1 for side in sides)
-    numbers = [source.sides.sides.index(side) for side in sides]
     return Matrix(
-        (sides[0].name, sides[1].name),
-        (letter_of(source, sides[0]), letter_of(source, sides[1])),
-        (numbers[0], numbers[1]),
-        kinds,
-        places[0],
-        places[1],
+        tuple(side.name for side in sides),
+        tuple(letter_of(source, side) for side in sides),
+        tuple(source.sides.sides.index(side) for side in sides),
+        RIGHTS if by_right else tuple(answers[0].record.classes),
+        *places,
         right,
         answers,
         f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else "",
@@ -197,7 +179,7 @@ def matrix(source: Source) -> Matrix:
 
 
 def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
-    """The matrix; a cell carries `customdata = [row, column]`."""
+    """Draw the matrix; a cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     return square(
         look,
@@ -211,29 +193,21 @@ def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
 
 
 def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
-    """Of who alone is right its own, of both right grey, of both wrong magenta; answers in the ink of how many."""
+    """Choose of who alone is right its own, of both right grey, of both wrong magenta; of answers ink by number."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
-        wanted = {(0, 0): (t.right, 0.14), (0, 1): (colour(look, shape.colours[0]), share)}
-        wanted |= {(1, 0): (colour(look, shape.colours[1]), share), (1, 1): (t.wrong, 0.3)}
-        strong, much = wanted[one, other]
-        return blend(t.paper, strong, much)
+        first, second = (colour(look, place) for place in shape.colours)
+        wanted = (((t.right, 0.14), (first, share)), ((second, share), (t.wrong, 0.3)))
+        return blend(t.paper, *wanted[one][other])
     counts = shape.counts
-    of = counts[one, other] / max(int(counts.max()), 1)
     if one == other:
-        return blend(t.paper, t.right, 0.08 + 0.3 * of)
+        return blend(t.paper, t.right, 0.08 + 0.3 * counts[one, other] / max(int(counts.max()), 1))
     apart = counts[one, other] / max(int((counts - np.diag(np.diag(counts))).max()), 1)
     return blend(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
 
 
-def sentences(shape: Matrix, one: int, other: int) -> pd.DataFrame:
-    """The sentences of a cell: text, label, what each of the two says, and how sure each is of it."""
-    rows = shape.rows(one, other)
-    return cell_frame(shape, rows) if len(rows) else pd.DataFrame(columns=["text", "label", *shape.letters])
-
-
 def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """The same of any rows."""
+    """Return sentences: text, label, what each of the two says, and how sure each is of it."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
@@ -251,13 +225,9 @@ def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
 
 
 def counts_frame(shape: Matrix) -> pd.DataFrame:
-    """The matrix as a table that a screen reader can walk through."""
+    """Return the matrix as a table that a screen reader can walk through."""
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
-
-
-def _note(shape: Matrix) -> str:
-    return ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed)))
 
 
 MATRIX = Figure(
@@ -266,7 +236,7 @@ MATRIX = Figure(
     lambda shape: f"{shape.names[0]} against {shape.names[1]}",
     matrix,
     draw_matrix,
-    note=_note,
+    note=lambda shape: f"n = {count(len(shape.first))}" + (f", {shape.seed}" if shape.seed else ""),
     reading=lambda shape: (
         "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
         if shape.about_right
@@ -279,5 +249,5 @@ MATRIX = Figure(
 
 
 def differing(shape: Matrix) -> NDArray[np.int64]:
-    """The sentences of which exactly one of the two is right."""
+    """Return the sentences of which exactly one of the two is right."""
     return np.flatnonzero(shape.right[0] != shape.right[1])

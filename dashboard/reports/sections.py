@@ -14,8 +14,7 @@ from dashboard.reports.drawn import wrapped
 class Section:
     """A heading with what stands below it, as markup."""
 
-    name: str
-    """Of its place in a link."""
+    name: str  # of its place in a link
     title: str
     n: int
     """How much it holds,"""
@@ -25,48 +24,47 @@ class Section:
 
     @property
     def note(self) -> str:
-        """Behind the heading."""
+        """Return what stands behind the heading."""
         return f"{count(self.n)} {self.of}"
 
 
 def paragraph(words: str, kind: str = "") -> str:
-    """Words of any origin as a paragraph."""
+    """Write words of any origin as a paragraph."""
     return write_node(element("p", words, **({"class_": kind} if kind else {})))
 
 
 def finding(title: str, words: str) -> str:
-    """Something that a reader must know before the figures."""
+    """Write something that a reader must know before the figures."""
     return write_node(element("div", element("b", title), element("p", words), class_="finding"))
 
 
 def facts(pairs: Mapping[str, str]) -> str:
-    """Names and values, those that are empty left out."""
+    """List names and values, those that are empty left out."""
     parts = [part for name, value in pairs.items() if value for part in (element("dt", name), element("dd", value))]
     return write_node(element("dl", *parts))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
-    """A small table; columns of `numbers` stand at the right, the first cell heads its row."""
+    """Write a small table; columns of `numbers` stand at the right, the first cell heads its row."""
     side = [{"class_": "number"} if name in numbers else {} for name in columns]
-    head = element("tr", *(element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)))
+    head = [element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
     body = [
-        element(
-            "tr",
-            element("th", row[0], scope="row", **side[0]),
-            *(element("td", cell, **each) for cell, each in zip(row[1:], side[1:], strict=True)),
-        )
-        for row in rows
+        element("tr", element("th", row[0], scope="row", **side[0]), *map(_cell, row[1:], side[1:])) for row in rows
     ]
-    whole = element("table", element("caption", title), element("thead", head), element("tbody", *body))
-    return wrapped(write_node(whole), title)
+    parts = element("thead", element("tr", *head)), element("tbody", *body)
+    return wrapped(write_node(element("table", element("caption", title), *parts)), title)
+
+
+def _cell(content: str | Node, side: dict[str, str]) -> Node:
+    return element("td", content, **side)
 
 
 def together(figures: Sequence[str]) -> str:
-    """Figures beside each other where there is room; nothing where there are none."""
+    """Put figures beside each other where there is room; nothing where there are none."""
     there = "".join(figures)
     return f'<div class="figures">{there}</div>' if there else ""
 
 
 def folded(summary: str, markup: str) -> str:
-    """Markup that is opened when it is asked for."""
+    """Write markup that is opened when it is asked for."""
     return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"

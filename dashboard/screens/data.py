@@ -23,11 +23,12 @@ from core.text.config import TextConfig
 from dashboard import access, cards, state
 from dashboard.cards import DataCard, Yardsticks
 from dashboard.data import data
-from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.data import (
+    CARDINALITY,
     CLASSES,
     LENGTHS,
     MEASURED,
+    SPLITS,
     Balance,
     Lengths,
     Measured,

@@ -218,7 +218,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
         offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
         return {}
-    rows = found.found["rows"][:LABELS_SHOWN]
+    rows = found["rows"][:LABELS_SHOWN]
     show(
         DOUBTED,
         found,
@@ -229,15 +229,15 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     now = selection.chosen(source.record)
     if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
         _opened(source, now)
-    _selecting(source, found.found)
-    if twice := found.found["conflicts"]:
+    _selecting(source, found)
+    if twice := found["conflicts"]:
         named = "; ".join(
             f"{quoted(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
             for each in twice[:DOUBLES]
         )
         more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
         caption(f"The same text with several labels: {named}{more}.")
-    if not found.found["rows"]:
+    if not found["rows"]:
         return {}
     return DOUBTED.numbers(found)
 

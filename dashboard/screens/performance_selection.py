@@ -247,7 +247,7 @@ def _labels(every: labels.Labels, split: str) -> None:
         if name not in ("label", "n")
     }
     with st.expander("All labels as a table"):
-        table = labels.spoken_table(every.table)
+        table = every.table.rename(columns=labels.COLUMNS)
         st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each label")
 
 

@@ -13,7 +13,7 @@ from core.runs.store import RunStore
 from dashboard.figures import compare_where
 from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
 from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
-from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
+from dashboard.figures.compare_sentences import MAPS, MATRIX, cell_frame, differing
 from dashboard.figures.compare_where import WHERE, where_table
 from dashboard.figures.comparing import MODELS, PAIRS, models_table, pairs_table
 from dashboard.figures.interval_table import Mark
@@ -89,7 +89,7 @@ def test_the_matrix_counts_who_is_right_where_the_other_is_wrong(source):
         [(one & other).sum(), (one & ~other).sum()],
         [(~one & other).sum(), (~(one | other)).sum()],
     ]
-    rows = sentences(shape, 0, 1)
+    rows = cell_frame(shape, shape.rows(0, 1))
     assert rows["text"].tolist() == [f"text {row}" for row in np.flatnonzero(one & ~other)]
     assert (rows["A"] == rows["label"]).all() and (rows["C"] != rows["label"]).all()
     assert differing(shape).tolist() == np.flatnonzero(one != other).tolist()

@@ -62,20 +62,19 @@ def test_text_has_enough_contrast(name, tokens):
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
 def test_text_on_every_grey_has_enough_contrast(tokens):
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
     greys = [tokens.right, tokens.muted, *(f"#{level:02X}{level:02X}{level:02X}" for level in range(256))]
     assert min(contrast(readable(tokens, grey), grey) for grey in greys) >= 4.5
     assert readable(tokens, tokens.paper) == tokens.ink and readable(tokens, tokens.ink) == tokens.paper
 
 
-def test_contrast_of_black_and_white_is_21():
-    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
-
-
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
-def test_zero_is_the_page_in_every_scale(name, tokens):
+def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_colour(name, tokens):
     assert sequential(tokens)[0] == [0, tokens.paper]
     assert diverging(tokens)[5] == [0.5, tokens.paper]
     assert shade(tokens, 0.0, 1.0) == shade(tokens, 0.3, 0.0) == tokens.paper
+    assert shade(tokens, 0.5, 0.5) == shade(tokens, 9, 0.5) == tokens.plus_scale[5]
+    assert shade(tokens, -0.2, 0.5) == tokens.minus_scale[2]
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
@@ -86,11 +85,6 @@ def test_what_is_read_is_ink_and_equal_ink_is_equal_weight_on_both_sides(name, t
     assert [colour for _, colour in two_sided(tokens)] == [colour for _, colour in reversed(two_sided(tokens))]
     assert sequential(tokens)[-1] == [1, tokens.ink]
     assert ink_shade(tokens, -0.4, 1) == ink_shade(tokens, 0.4, 1) == tokens.ink_scale[2]
-
-
-def test_shades_step_with_the_share_of_full_colour_and_stop_there():
-    assert shade(LIGHT, 0.5, 0.5) == shade(LIGHT, 9, 0.5) == LIGHT.plus_scale[5]
-    assert shade(LIGHT, -0.2, 0.5) == LIGHT.minus_scale[2]
 
 
 def test_blend_meets_both_ends_and_the_middle():
@@ -105,11 +99,16 @@ def test_the_deepest_layer_is_the_strongest():
     assert layer_colour(LIGHT, 0, 1) == LIGHT.accent
 
 
-def test_classes_are_coloured_by_sign_where_their_names_have_one():
+def test_classes_are_coloured_by_sign_where_their_names_or_their_order_have_one():
     assert class_colours(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
     five = class_colours(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
     assert (five[0], five[4]) == (LIGHT.minus_scale[5], LIGHT.plus_scale[5])
     assert class_colours(LIGHT, ["bearish", "bullish"]) == list(LIGHT.categories[:2])
+    assert class_colours(LIGHT, ["bearish", "so so", "bullish"], ordered=True) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
+    four = class_colours(LIGHT, list("1234"), ordered=True)
+    assert four == [LIGHT.minus_scale[5], LIGHT.minus_scale[4], LIGHT.plus_scale[4], LIGHT.plus_scale[5]]
+    many = class_colours(LIGHT, list("abcdefghijk"), ordered=True)
+    assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
 
 
 def test_labels_keep_their_distance_and_their_order():
@@ -122,11 +121,3 @@ def test_labels_keep_their_distance_and_their_order():
 def test_a_projector_enlarges_text_and_lines():
     assert template(Look(projector=True)).layout.font.size == pytest.approx(1.3 * template(Look()).layout.font.size)
     assert (Look(projector=True).height(100), Look().height(100)) == (120, 100)
-
-
-def test_classes_in_an_order_have_the_colours_of_their_side():
-    assert class_colours(LIGHT, ["bearish", "so so", "bullish"], ordered=True) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
-    four = class_colours(LIGHT, list("1234"), ordered=True)
-    assert four == [LIGHT.minus_scale[5], LIGHT.minus_scale[4], LIGHT.plus_scale[4], LIGHT.plus_scale[5]]
-    many = class_colours(LIGHT, list("abcdefghijk"), ordered=True)
-    assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
