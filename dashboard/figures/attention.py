@@ -124,11 +124,8 @@ def coefficient_names(components: int, subtracts: bool) -> list[str]:
 def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
     """Return what each component contributes (coefficient times map), and what their sum is.
 
-    Args:
-        components: (N, H, L, L) maps after softmax.
-        coefficients: (N, H, L), one for each reading token, with their signs.
-        combined: (H, L, L).
-        subtracts: Whether the model writes its sum with a minus (differential attention).
+    Components are (N, H, L, L) maps after softmax, coefficients (N, H, L) with their signs, one for each reading token,
+    `combined` is (H, L, L); `subtracts`: the model writes its sum with a minus (differential attention).
     """
     base, *others = map_names(len(components), subtracts)
     if not others:
@@ -158,10 +155,10 @@ def map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """Draw all maps on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
+    """Draw all maps (H, L, L) on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
 
     Args:
-        rows: At least one; each map (H, L, L).
+        rows: At least one.
         tokens: L words, for the hover label.
         look: Theme and size.
         top: The |weight| of full colour, where other figures share it.

@@ -157,12 +157,7 @@ def cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return what models were once measured to reach: a row for each, with the 95 % interval over a split's sentences.
-
-    Args:
-        known: `core.data.card.measured`.
-        rows: Of each split.
-    """
+    """Return what models reached (`core.data.card.measured`), a row for each, with 95 % intervals over the rows."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}

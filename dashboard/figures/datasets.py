@@ -74,16 +74,7 @@ def options(folder: Path, hub: bool) -> list[Option]:
 
 
 def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
-    """Return the option of that name, or one for the path of a file or folder.
-
-    Args:
-        name: As chosen, typed or found in a link; several names with + between are one.
-        known: What `options` gives.
-        allowed: Which paths of this machine may be opened.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Return the option of that name (with +: several), or one for a path of a file or folder; InputError: neither."""
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found

@@ -63,13 +63,7 @@ def limits(record: RunRecord, choice: str) -> Floats:
 
 
 def with_predictions(report: Report, decision: Decision, used: Floats) -> Report:
-    """Return the report with all labels predicted at thresholds, and the probability of the answer about one.
-
-    Args:
-        report: Of the split.
-        decision: About one label.
-        used: (C,) thresholds of all labels, that of the one included.
-    """
+    """Return the report with all labels predicted at thresholds (C,), and the probability of the answer about one."""
     predicted = report.probabilities > used
     names = label_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]

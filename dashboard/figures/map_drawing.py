@@ -60,10 +60,10 @@ def draw_map(
     look: Look,
     upon: Upon = PLAIN,
 ) -> go.Figure:
-    """Draw the map; points carry `customdata` = their row of the split.
+    """Draw the map of points at places (m, 2 or 3); they carry `customdata` = their row of the split.
 
     Args:
-        places: (m, k), k = 2 or 3.
+        places: (m, k).
         rows: (m,) rows of the split.
         words: m texts to show when pointed at, unescaped; empty for none.
         colouring: Groups that together are all points, or a value for each.

@@ -113,12 +113,9 @@ FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def cell_of(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Find the cell whose sentences are exactly these; None: they are of no one cell, or not all of it.
+    """Find the cell whose sentences are exactly these rows (k,); None: they are of no one cell, or not all of it.
 
-    Args:
-        first: (n,) the row of the matrix that each sentence stands in, below 0: in none.
-        second: (n,) its column.
-        rows: (k,) places of the sentences, in any order.
+    `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """
     if not len(rows) or first[rows[0]] < 0:
         return None
@@ -138,17 +135,10 @@ def square(
     height: int,
     titles: tuple[str, str] = ("", ""),
 ) -> go.Figure:
-    """Draw a matrix as bars, which select over their whole area; they carry `customdata = [row, column]`.
+    """Draw an n × n matrix as bars, which select over their whole area; they carry `customdata = [row, column]`.
 
-    Args:
-        look: Theme and size.
-        rows: n names, escaped.
-        columns: n names, escaped.
-        colour: Of the cell in a row and a column.
-        words: In it, as HTML.
-        hover: At the pointer, escaped.
-        height: In pixels, where rows are few.
-        titles: Of rows and of columns.
+    Names are escaped, and so is `hover`; `words` are HTML. `titles` are of rows and of columns, `height` holds where
+    rows are few.
     """
     t, n = look.tokens, len(rows)
     places, few = list(range(n)), n < FEW

@@ -135,13 +135,9 @@ def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame
 def attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """Return a row for each layer, head, reading and read token; a column for each map.
+    """Return a row for each layer, head, reading and read token; a column for each map, and what a head `cancelled`.
 
-    Args:
-        view: With layers and tokens. Where components are summed, `cancelled` is that of the head, in its layer.
-        minus: Whether the model subtracts its second map.
-        edits: What is changed in `view`; they stand in words in a column of their own.
-        untouched: The same text without the changes; its combined map becomes a column.
+    What `edits` change in `view` stands in words in a column of its own, the combined map `untouched` by them in one.
     """
     frames = [_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
     table = pd.concat(frames, ignore_index=True)

@@ -123,7 +123,7 @@ class Source:
         choices: Mapping[str, Any] | None = None,
         author: str | None = None,
     ) -> None:
-        """Set up what figures of one run are drawn from.
+        """Set up what figures of one run are drawn from; InputError: the split was not evaluated.
 
         Args:
             record: Of a run that is not damaged.
@@ -134,9 +134,6 @@ class Source:
             edits: What is changed inside the model when it reads the text.
             choices: Values of options by name; all others have their usual ones.
             author: Whoever looks, who may see some of the codes; None: all.
-
-        Raises:
-            InputError: the split was not evaluated.
         """
         self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)

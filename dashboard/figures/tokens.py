@@ -103,15 +103,9 @@ def token_table(view: SentenceView) -> pd.DataFrame:
 def token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """Draw a cell for each token, a line for each row; the page colour is `zero`, all that a row of direction 0 has.
+    """Draw a cell for each of L tokens, a line for each row; rows all have a direction, or none.
 
-    Args:
-        rows: At least one; all with a direction, or none.
-        tokens: L words.
-        look: Theme and size.
-        label: What the colour measures.
-        top: How far from `zero` is full colour; 0: as far as the farthest value.
-        zero: The value that means nothing.
+    The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
     """
     t, size, step = look.tokens, look.size, block(len(tokens))
     values = np.stack([_strongest(row.values, step) for row in rows])

@@ -21,8 +21,7 @@ from dashboard.figures.drawing import element, write_node
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count, duration
 from dashboard.figures.train_plan import millions
-from dashboard.reports.drawn import Collected, shaped_part
-from dashboard.reports.sections import Section, facts, finding, folded, paragraph, table, together
+from dashboard.reports.drawn import Collected, Section, facts, finding, folded, paragraph, shaped_part, table, together
 
 AT_ONCE = 20_000_000
 """Characters up to which the texts of a data set are counted for its card: a minute at most."""
@@ -87,14 +86,7 @@ def _said(value: Any) -> str:
 
 
 def data_card(record: RunRecord, judged: Table, found: Collected, *, no_paths: bool = False) -> Section:
-    """Say what the run was trained and judged on: nothing of it but counts, shares and names.
-
-    Args:
-        record: Of the run.
-        judged: What it says of the split.
-        found: Where the data of figures go.
-        no_paths: No path is told.
-    """
+    """Say what the run was trained and judged on: counts, shares and names only; with `no_paths` no path."""
     try:
         dataset = runs.seen.trained_on(record)
     except NotAvailable as error:

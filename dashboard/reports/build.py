@@ -23,9 +23,8 @@ from dashboard.reports import rows
 from dashboard.reports.about import data_card, run_card, settings
 from dashboard.reports.coded import Session, codes_section, session
 from dashboard.reports.document import Report, whole
-from dashboard.reports.drawn import Collected, figure_part, of_pages
+from dashboard.reports.drawn import Collected, Section, figure_part, finding, of_pages, paragraph, together
 from dashboard.reports.reading import ReportReader, tells
-from dashboard.reports.sections import Section, finding, paragraph, together
 
 OnProgress = Callable[[str, float | None], None]
 
@@ -86,19 +85,16 @@ def build(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> Built:
-    """Return the report as text.
+    """Return the report as text; arguments and errors as `core.api.report`.
 
     Args:
-        runs: As `core.api.report`, and so are `codes`, `split`, `store` and `on_progress`.
+        runs: Names.
         codes: A coded session.
         split: Of the predictions.
         author: What this one may see of the codes; None: all.
         no_paths: For a visitor of a server: no path of its files is told.
         store: Where runs live.
         on_progress: Told what is done and which share of all.
-
-    Raises:
-        InputError, RunDamaged: as `core.api.report`.
     """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:

@@ -17,8 +17,8 @@ from core.failures.table import Table
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Node, element
 from dashboard.figures.numbers import count, number
+from dashboard.reports.drawn import Section, finding, paragraph, table
 from dashboard.reports.reading import ReportReader
-from dashboard.reports.sections import Section, finding, paragraph, table
 
 UNTOLD = (
     "Left out: definitions and examples of the codes, notes, and the words by which sentences were drawn. They may "

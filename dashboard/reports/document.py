@@ -19,8 +19,7 @@ from plotly.offline import get_plotlyjs
 import core
 from dashboard.figures.drawing import as_draw, asset, element, write_node
 from dashboard.figures.theme import DARK, LIGHT, Tokens
-from dashboard.reports.drawn import Collected
-from dashboard.reports.sections import Section
+from dashboard.reports.drawn import Collected, Section
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Figures of the pages as parts of a report: drawn in both themes, with their words and numbers."""
+"""Parts of a report: figures of the pages in both themes, with words and numbers; sections, small tables and lists."""
 
 from __future__ import annotations
 
@@ -48,6 +48,66 @@ class Collected:
         return sorted({each["name"] for each in self.components.values()})
 
 
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it, as markup."""
+
+    name: str  # of its place in a link
+    title: str
+    n: int
+    """How much it holds,"""
+    of: str
+    """and of what: `1 194 sentences`."""
+    markup: str
+
+    @property
+    def note(self) -> str:
+        """Return what stands behind the heading."""
+        return f"{count(self.n)} {self.of}"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Write words of any origin as a paragraph."""
+    return write_node(element("p", words, **({"class_": kind} if kind else {})))
+
+
+def finding(title: str, words: str) -> str:
+    """Write something that a reader must know before the figures."""
+    return write_node(element("div", element("b", title), element("p", words), class_="finding"))
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """List names and values, those that are empty left out."""
+    parts = [part for name, value in pairs.items() if value for part in (element("dt", name), element("dd", value))]
+    return write_node(element("dl", *parts))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
+    """Write a small table; columns of `numbers` stand at the right, the first cell heads its row."""
+    side = [{"class_": "number"} if name in numbers else {} for name in columns]
+    head = [element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
+    body = [
+        element("tr", element("th", row[0], scope="row", **side[0]), *map(_cell, row[1:], side[1:])) for row in rows
+    ]
+    parts = element("thead", element("tr", *head)), element("tbody", *body)
+    return wrapped(write_node(element("table", element("caption", title), *parts)), title)
+
+
+def _cell(content: str | Node, side: dict[str, str]) -> Node:
+    return element("td", content, **side)
+
+
+def together(figures: Sequence[str]) -> str:
+    """Put figures beside each other where there is room; nothing where there are none."""
+    there = "".join(figures)
+    return f'<div class="figures">{there}</div>' if there else ""
+
+
+def folded(summary: str, markup: str) -> str:
+    """Write markup that is opened when it is asked for."""
+    return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
+
+
 def of_pages(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
     """Return one name of every figure of these pages; of the maps, that of all of them."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
@@ -55,13 +115,9 @@ def of_pages(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
 
 
 def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -> str:
-    """Write a figure as markup; empty where this run has none, which `found` tells.
+    """Write a figure by its name as `sentiscope figures` has it; empty where this run has none, which `found` tells.
 
-    Args:
-        name: As `sentiscope figures` has it; a map: the best that has been computed.
-        source: What it is drawn from.
-        found: Where its data go.
-        prefix: Of its id, where a report has a figure of several runs.
+    Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
     """
     reasons: dict[str, str] = {}
     for each in BEST_MAPS if name in BEST_MAPS else (name,):

@@ -34,13 +34,7 @@ class Kept:
 
 
 def kept(wrong: np.ndarray, sizes: Sequence[int], coded: np.ndarray | None = None) -> Kept:
-    """Choose as many rows as a report holds: all that were coded, and of the others what is wrong first.
-
-    Args:
-        wrong: (n,) bool.
-        sizes: (n,) bytes of each row.
-        coded: (n,) bool, those that somebody said something of; None: none.
-    """
+    """Choose as many rows as a report holds, by their bytes: all that were coded, then what is wrong first."""
     given = np.zeros(len(wrong), bool) if coded is None else coded
     order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
     place = np.arange(len(order))
@@ -85,14 +79,7 @@ def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str]
 
 
 def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool) -> list[dict[str, Any]]:
-    """Return the columns of one run.
-
-    Args:
-        table: Its predictions.
-        places: Which rows.
-        tags: By name the rows of each.
-        told: Whether texts, and what could tell one, may stand there.
-    """
+    """Return the columns of a run's rows, `tags` by name; `told`: what could tell a text may stand there."""
     frame, classes = table.frame.iloc[places], list(table.classes)
     columns = _named(frame, told=told)
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]

@@ -13,8 +13,7 @@ from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
 from core.interpret.parts import Part, Parts
 from core.interpret.trace_summary import Learned
-from dashboard.figures.ablation import Levers
-from dashboard.figures.ablation_levers import LEVERS, _draw, part_table
+from dashboard.figures.ablation_levers import LEVERS, Levers, _draw, part_table
 from dashboard.figures.theme import LIGHT, Look
 
 

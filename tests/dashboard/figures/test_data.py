@@ -8,17 +8,7 @@ import pytest
 from core.data.card import measured
 from core.data.config import DataConfig
 from core.data.load import load
-from dashboard.figures.data import (
-    Balance,
-    Lengths,
-    Measured,
-    draw_classes,
-    draw_lengths,
-    draw_measured,
-    measured_phenomena,
-    measured_table,
-    percent,
-)
+from dashboard.figures import data
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 SHARES = {
@@ -28,12 +18,12 @@ SHARES = {
 
 
 def classes(shares, dark=False):
-    return draw_classes(Balance(shares), Look(dark=dark))
+    return data.draw_classes(data.Balance(shares), Look(dark=dark))
 
 
 def lengths(edges, rows, longest, cut):
     tokens = {"histogram": {"edges": edges, "rows": rows}, "cut_texts_share": cut}
-    return draw_lengths(Lengths("train", {"tokens": tokens}, longest), Look())
+    return data.draw_lengths(data.Lengths("train", {"tokens": tokens}, longest), Look())
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -73,12 +63,12 @@ def test_what_is_said_of_that_place_stands_where_there_is_room(longest, side):
 
 @pytest.mark.parametrize(("share", "words"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.123, "12.3 %"), (1, "100.0 %")])
 def test_something_that_is_there_is_never_nought(share, words):
-    assert percent(share) == words
+    assert data.percent(share) == words
 
 
 def test_models_stand_beside_the_yardstick_on_each_phenomenon():
     table = pd.DataFrame({"phenomenon": ["<i>irony", "plain"], "tfidf": [0.1, 0.9], "a": [0.5, 1.0], "b": [0.4, 0.8]})
-    figure = draw_measured(Measured(table, "", 0), Look())
+    figure = data.draw_measured(data.Measured(table, "", 0), Look())
     assert [tuple(trace.x) for trace in figure.data] == [(0.1, 0.9), (0.5, 1.0), (0.4, 0.8)]
     assert figure.data[0].marker.symbol == "circle-open"
     assert len({trace.marker.symbol for trace in figure.data}) == 3
@@ -101,7 +91,7 @@ KNOWN = {
 
 
 def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
-    table = measured_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
+    table = data.measured_table(KNOWN, {"test": 100, "challenge": 20}).set_index("Model")
     assert table.loc["tfidf-logreg", "Test"] == "0.500 ± 0.096"  # Wilson's of 50 of 100
     assert table.loc["ndt", "Test"] == "0.800 (0.711 to 0.867)"  # of 80 of 100
     assert table.loc["ndt", "Test, seeds"] == "0.700 to 0.900"
@@ -110,7 +100,7 @@ def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
 
 
 def test_what_the_yardstick_gets_wrong_stands_first():
-    table = measured_phenomena(KNOWN)
+    table = data.measured_phenomena(KNOWN)
     assert table.to_dict("list") == {
         "phenomenon": ["irony", "plain"],
         "tfidf-logreg": [0.1, 0.9],
@@ -123,7 +113,7 @@ def test_the_figures_that_the_program_carries_fit_the_corpus_as_it_is():
     """Its phenomena are those of the card; a corpus that changed would not be found by its fingerprint."""
     dataset = load(DataConfig())
     known = measured(dataset.fingerprint)
-    shown = measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
+    shown = data.measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
     for split in ("test", "challenge", "everyday"):
-        assert set(measured_phenomena(known, split)["phenomenon"]) == set(dataset.splits[split]["phenomenon"])
+        assert set(data.measured_phenomena(known, split)["phenomenon"]) == set(dataset.splits[split]["phenomenon"])
         assert shown[split.capitalize()].str.match(r"^0\.\d{3} (±|\()").all()

@@ -27,12 +27,7 @@ SAVED = pd.DataFrame(
     }
 )
 
-
-@pytest.fixture
-def points():
-    return points_frame(SAVED, CLASSES)
-
-
+POINTS = points_frame(SAVED, CLASSES)
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
 MADE = Projection(np.array([0, 1, 2, 3]), np.arange(8.0).reshape(4, 2), QUALITY, (0.6, 0.3))
 PCA = ProjectionConfig("pca")
@@ -46,14 +41,14 @@ def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
     return draw_map(FLAT, ROWS, words, groups, axes, Look(), upon)
 
 
-def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_told(points):
-    assert points["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
+def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_told():
+    assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
         points_frame(SAVED, ("yes", "no"))
 
 
-def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey(points):
-    assert "phenomenon" not in map_colours.ways(points)
+def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey():
+    assert "phenomenon" not in map_colours.ways(POINTS)
     known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
     assert map_colours.ways(known)[-2:] == ["phenomenon", map_colours.GROUP]
     kinds = pd.DataFrame({"phenomenon": [kind for at, kind in enumerate("abcdefgh") for _ in range(8 - at)]})
@@ -96,24 +91,24 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
         ("correctness", {"correct": [0, 2, 3], "wrong": [1]}),
     ],
 )
-def test_groups_together_are_all_points(points, way, expected):
-    groups = map_colours.colouring(points, way, CLASSES, LIGHT)
+def test_groups_together_are_all_points(way, expected):
+    groups = map_colours.colouring(POINTS, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
-def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing(points):
-    correct, wrong = map_colours.colouring(points, "correctness", CLASSES, LIGHT)
+def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing():
+    correct, wrong = map_colours.colouring(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
-    shades = map_colours.colouring(points, "confidence", CLASSES, LIGHT)
+    shades = map_colours.colouring(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
-def test_hover_words_are_short_and_left_out_where_they_are_too_many(points):
-    assert embeddings.hover_words(points)[1] == "b · is negative, predicted positive (0.600)"
-    long = points.assign(text="x" * 100)
+def test_hover_words_are_short_and_left_out_where_they_are_too_many():
+    assert embeddings.hover_words(POINTS)[1] == "b · is negative, predicted positive (0.600)"
+    long = POINTS.assign(text="x" * 100)
     assert embeddings.hover_words(long)[0].startswith("x" * 69 + "… ·")
-    assert embeddings.hover_words(pd.concat([points] * 1300)) == []
+    assert embeddings.hover_words(pd.concat([POINTS] * 1300)) == []
 
 
 def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning():
@@ -127,8 +122,8 @@ def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning()
     assert embeddings.axis_titles(other, ProjectionConfig("umap", 3)) == [""] * 3
 
 
-def test_silhouettes_are_sorted_within_their_class_in_both_spaces(points):
-    (space, plane), there = spectra(MADE, points, CLASSES, PCA, 128)
+def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
+    (space, plane), there = spectra(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
@@ -137,8 +132,8 @@ def test_silhouettes_are_sorted_within_their_class_in_both_spaces(points):
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 
 
-def test_the_table_of_points_has_silhouettes_where_they_were_measured(points):
-    table = embeddings.point_table(MADE, points)
+def test_the_table_of_points_has_silhouettes_where_they_were_measured():
+    table = embeddings.point_table(MADE, POINTS)
     assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
     assert table["text"].tolist() == list("abcd")

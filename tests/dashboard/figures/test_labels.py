@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 from core.config import compose
 from core.runs.record import RunRecord
 from dashboard.figures import labels, map_colours, results
-from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
+from dashboard.figures.decisions import answer_probability, decide_label, make_report
 from dashboard.figures.labels import Labels, draw_labels
 from dashboard.figures.points import points_frame
 from dashboard.figures.theme import LIGHT, Look
@@ -22,22 +22,16 @@ OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
 CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
 
 
-@pytest.fixture
-def saved() -> pd.DataFrame:
-    """What a run keeps of a split."""
-    columns = {"text": ["a", "b", "c", "d"], "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"]}
-    columns["predicted"] = ["calm", "joy", "calm", "joy"]
-    bits = {f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)}
-    chances = {f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)}
-    return pd.DataFrame({**columns, **bits, **chances})
-
-
-@pytest.fixture
-def report(saved) -> Report:
-    """The same as the pages read it."""
-    return make_report(saved, LABELS)
-
-
+SAVED = pd.DataFrame(
+    {
+        "text": ["a", "b", "c", "d"],
+        "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"],
+        "predicted": ["calm", "joy", "calm", "joy"],
+        **{f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)},
+        **{f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)},
+    }
+)
+REPORT = make_report(SAVED, LABELS)
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
 RECORD = RunRecord(
     "several",
@@ -64,31 +58,31 @@ ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [
 ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
-def test_the_probability_of_an_answer_is_that_of_exactly_these_labels(report):
-    assert report.labels.tolist() == OWN.tolist()
-    assert report.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
+def test_the_probability_of_an_answer_is_that_of_exactly_these_labels():
+    assert REPORT.labels.tolist() == OWN.tolist()
+    assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert answer_probability(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
     assert answer_probability(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
 
 
-def test_one_label_stands_against_the_rest(report):
-    decision = decide_label(report, "calm", 0.5)
+def test_one_label_stands_against_the_rest():
+    decision = decide_label(REPORT, "calm", 0.5)
     assert decision.classes == ("not calm", "calm") and decision.positive == 1
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
-    lower = decide_label(report, "calm", 0.3)
+    lower = decide_label(REPORT, "calm", 0.3)
     assert lower.counts.tolist() == sk.confusion_matrix(OWN[:, 0], CHANCE[:, 0] > 0.3).tolist()
 
 
-def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is(report):
+def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is():
     limits = labels.limits(RECORD, "tuned")
-    decision = decide_label(report, "calm", limits[0])
-    examples = labels.with_predictions(report, decision, limits).examples
+    decision = decide_label(REPORT, "calm", limits[0])
+    examples = labels.with_predictions(REPORT, decision, limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
 
-def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first(report):
-    table = labels.label_table(report, labels.thresholds(RECORD))
+def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first():
+    table = labels.label_table(REPORT, labels.thresholds(RECORD))
     assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
     row = table.iloc[0]
     assert row["f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.5))
@@ -96,7 +90,7 @@ def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first(report)
     assert row["average_precision"] == pytest.approx(sk.average_precision_score(OWN[:, 0], CHANCE[:, 0]))
     assert list(table["threshold"]) == [0.3, 0.5, 0.25]
     assert labels.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
-    without = labels.label_table(report, None)
+    without = labels.label_table(REPORT, None)
     assert not [name for name in without if "tuned" in name]
 
 
@@ -108,8 +102,8 @@ def test_a_run_without_tuned_thresholds_has_half_only():
     assert labels.named_limits(RECORD) == TUNED
 
 
-def test_numbers_follow_the_choice_and_ranking_does_not(report):
-    half, tuned = (labels.metric_stats(RECORD, "test", report, choice) for choice in ("0.5", "tuned"))
+def test_numbers_follow_the_choice_and_ranking_does_not():
+    half, tuned = (labels.metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
     found = {stat.name: stat.value for stat in half}
     assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
@@ -131,8 +125,8 @@ def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thr
     assert results.headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
 
-def test_the_map_is_coloured_by_a_chosen_label(saved):
-    points = points_frame(saved, LABELS)
+def test_the_map_is_coloured_by_a_chosen_label():
+    points = points_frame(SAVED, LABELS)
     own = [f"label {name}" for name in LABELS]
     assert map_colours.ways(points) == [*own, "correctness", "confidence", map_colours.GROUP]
 

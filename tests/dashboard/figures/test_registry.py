@@ -41,7 +41,7 @@ def test_a_declared_figure_stands_at_the_end_of_its_page_and_is_exported(declare
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts", "steps"])
+@pytest.mark.parametrize("name", ["metrics", "head-view", "steps"])
 def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
     store = RunStore(trained)
     (written, *numbers) = api.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]

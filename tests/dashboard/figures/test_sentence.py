@@ -11,20 +11,10 @@ import pytest
 from core.interpret.edits import Edits
 from core.interpret.sentence import CLASS_TOKEN as CORE_CLASS_TOKEN
 from core.interpret.sentence import LayerView, SentenceView, padding_name
+from dashboard.figures import sentence
 from dashboard.figures.attention import scaled
 from dashboard.figures.heads import HEAD_VIEW, Lines, of_layer
-from dashboard.figures.sentence import (
-    CLASS_TOKEN,
-    attention_table,
-    combined_rows,
-    comparison,
-    difference,
-    map_rows,
-    prediction_table,
-    received,
-    special_places,
-    watched,
-)
+from dashboard.figures.sentence import CLASS_TOKEN
 from dashboard.figures.theme import Look
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 2])  # (N 2, H 2, L 2, L 2)
@@ -46,53 +36,55 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
 
 
 def test_a_head_or_a_component_that_is_off_contributes_nothing_and_is_named():
-    base, second, joined = map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
+    base, second, joined = sentence.map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
     for row in (base, second, joined):
         assert row.off == {1} and (row.weights[1] == 0).all()
     assert (base.weights[0] == MAPS[0, 0]).all()
-    rows = map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
+    rows = sentence.map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
     assert [row.off for row in rows] == [frozenset(), {0, 1}, frozenset()]
     assert (rows[2].weights == MAPS[0]).all(), "the sum goes on"
 
 
 def test_layers_of_the_combined_map_have_their_numbers_and_a_word_is_read_as_much_as_its_column_says():
-    rows = combined_rows(view(), False)
+    rows = sentence.combined_rows(view(), False)
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert rows[0].weights == pytest.approx(MAPS[0] + 0.5 * MAPS[1])
-    assert received(map_rows(view(), 0, False)[0]) == [0.625, 0.375]
+    assert sentence.received(sentence.map_rows(view(), 0, False)[0]) == [0.625, 0.375]
 
 
 def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answer():
     before = view(positive=0.741)
     told = "against the model as trained"
-    assert difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
-    said = difference(before, view(positive=0.3))
+    assert sentence.difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
+    said = sentence.difference(before, view(positive=0.3))
     assert said == f"P(positive) 0.300, −0.441 {told}; the answer is negative instead of positive"
-    assert watched(SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")) == "c", "of several: it"
+    assert sentence.watched(SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")) == "c", (
+        "of several: it"
+    )
 
 
 def test_places_that_are_no_words_are_told():
-    assert special_places(view(), 0).startswith("A single sentence needs no padding")
-    said = special_places(view(tokens=(CLASS_TOKEN, "bad")), 0)
+    assert sentence.special_places(view(), 0).startswith("A single sentence needs no padding")
+    said = sentence.special_places(view(tokens=(CLASS_TOKEN, "bad")), 0)
     assert said.startswith("[CLS] is a learned place") and "weigh exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
 
 
 def test_padding_that_is_read_is_told_with_its_weight_and_nobody_says_that_it_weighs_nothing():
     folded = dataclasses.replace(view(tokens=("bad", padding_name(3)), coefficients=(1.0, 0.0)), filled=3)
-    said = special_places(folded, 0)
+    said = sentence.special_places(folded, 0)
     # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
     assert said.startswith("[PAD] × 3: 3 places of padding, weight 0.44 (mean over readers and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     full = dataclasses.replace(view(), filled=0)
-    assert "exactly 0" not in special_places(full, 0)
+    assert "exactly 0" not in sentence.special_places(full, 0)
 
 
 def test_folded_padding_reads_as_often_as_it_has_places():
     folded = dataclasses.replace(view(tokens=("bad", padding_name(3))), filled=3)
-    rows = map_rows(folded, 0, False)
-    assert received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
-    assert combined_rows(folded, False)[0].places.tolist() == [1, 3]
+    rows = sentence.map_rows(folded, 0, False)
+    assert sentence.received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
+    assert sentence.combined_rows(folded, False)[0].places.tolist() == [1, 3]
     # An even spread over 4 places gives a word a quarter and the fold three.
     even = dataclasses.replace(rows[0], weights=np.array([[[0.25, 0.75], [0.25, 0.75]]]))
     assert scaled(even, "against uniform").weights == pytest.approx(0, abs=1e-6)
@@ -130,11 +122,11 @@ PLAIN = dataclasses.replace(view(), layers=())
     ],
 )
 def test_what_two_models_read_differently_is_told(first, second, title, said):
-    assert comparison(first, second) == (title, said)
+    assert sentence.comparison(first, second) == (title, said)
 
 
 def test_the_prediction_of_all_models_stands_in_one_table():
-    table = prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
+    table = sentence.prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
     assert list(table.columns) == ["class", "probability", "other"]
     assert table.set_index("class")["probability"].to_dict() == {"n": 0.25, "p": 0.75}
     assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
@@ -142,7 +134,7 @@ def test_the_prediction_of_all_models_stands_in_one_table():
 
 def test_attention_has_a_row_for_each_weight_and_names_the_change():
     edits = Edits(heads_off=((0, 1),))
-    table = attention_table(view(), False, edits, view())
+    table = sentence.attention_table(view(), False, edits, view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
     assert (off["A₀ + λ₁A₁"] == 0).all()
@@ -150,17 +142,17 @@ def test_attention_has_a_row_for_each_weight_and_names_the_change():
     assert set(table["changed"]) == {"head 2 of layer 1 off"}
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")
-    assert not {"as_trained", "changed"} & set(attention_table(view(), False, Edits(), view()).columns)
+    assert not {"as_trained", "changed"} & set(sentence.attention_table(view(), False, Edits(), view()).columns)
 
 
 def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing():
     shown = view(coefficients=(1.0, -0.5))
-    table = attention_table(shown, True)
+    table = sentence.attention_table(shown, True)
     own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()
     assert np.concatenate(own.to_list()).tolist() == pytest.approx(shown.cancelled(1).tolist())
     layer = shown.layers[0]
     one = dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
-    assert "cancelled" not in attention_table(dataclasses.replace(shown, layers=(one, one)), False)
+    assert "cancelled" not in sentence.attention_table(dataclasses.replace(shown, layers=(one, one)), False)
 
 
 def test_the_head_view_says_what_cancels_where_anything_does():
