@@ -74,7 +74,7 @@ ORDER = "order"
 BACK = "back"
 """The page where it was selected."""
 SILENT = "silent"
-"""How a part falls silent (`dashboard.figures.ablation`)."""
+"""How a part falls silent (`dashboard.figures.ablation_levers`)."""
 EDIT = "edit"
 """What is changed inside the model (`core.interpret.edits`)."""
 

@@ -7,74 +7,225 @@ it weighs, as its own curve (`sliders`). A gate is opened and closed as far as o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from core.interpret.editable import LARGEST, STRONGEST, Editable, allowed
+from core.interpret.edits import Edits
+from core.interpret.trace_summary import Learned, learned
 from core.numbers import signed
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
-from dashboard.figures import ablation
-from dashboard.figures.ablation import MEAN, SILENT, WAYS, ZERO, Levers, levers
-from dashboard.figures.attention import coefficient_names
+from dashboard.figures.attention import map_names
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import LAYER
+from dashboard.figures.heads import LAYER, attended, layer
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.pushes import full_colour
-from dashboard.figures.sentence import difference
+from dashboard.figures.sentence import difference, subtracts
+from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, Tokens, readable
-from dashboard.figures.words import STEPS, TOWARDS, sides
+from dashboard.figures.words import STEPS, TOWARDS, sides, target
 
 if TYPE_CHECKING:
-    from core.interpret.parts import Part
+    from core.interpret.lambdas import LambdaCurve, LambdaCurves
+    from core.interpret.parts import Part, Parts
+    from core.interpret.sentence import SentenceView
+
+ZERO, MEAN = "zero", "mean"
+WAYS = [
+    [ZERO, "A silent part says nothing"],
+    [MEAN, "A silent part says at every word the mean of what it says: what it reads in the text as a whole stays"],
+]
+"""Of silencing: value in the link, and in words."""
+SILENT = Option(
+    "silent",
+    "A silent part says",
+    lambda source: (ZERO, MEAN),
+    "zero: nothing; mean: at every word the mean of what it says over the words, so that what it reads in the text as "
+    "a whole stays.",
+    words=lambda source, way: "",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Levers:
+    """The parts of a model with their pushes, and what is changed."""
+
+    record: RunRecord
+    trained: SentenceView
+    view: SentenceView  # as changed
+    parts: Parts  # as changed
+    before: Parts | None  # as trained; None: nothing is changed
+    curves: LambdaCurves | None  # as changed; None: it has no λ
+    allowed: Editable
+    learned: Learned
+    edits: Edits
+    layer: int  # the one that the page looks into, from 0
+    mean: bool  # a silent part says its mean, in place of nothing
+
+    def push(self, part: Part) -> float:
+        """Return what the log-odds lose when a part falls silent."""
+        return part.mean if self.mean else part.zero
+
+
+def levers(source: Source) -> Levers:
+    """Return those of a text with maps; raises as `heads.attended`."""
+    view, record, edits = attended(source), source.record, source.edits
+    of = record.run, source.text, target(source)
+    trained = source.reader.sentence(record.run, source.text)
+    can, before = allowed(record.config.model, trained), source.reader.parts(*of)
+    return Levers(
+        record,
+        trained,
+        view,
+        source.reader.parts(*of, edits) if edits else before,
+        before if edits else None,
+        source.reader.lambdas(*of, edits) if can.components > 1 else None,
+        can,
+        learned(trained, subtracts(record)),
+        edits,
+        layer(source),
+        source.chosen(SILENT) == MEAN,
+    )
+
 
 Cells = dict[str, Any]
-LONG = 8
-"""Letters of a word above a gate."""
+STEP = 0.01  # of a slider
 
 
-@dataclass(frozen=True)
+def of_lambda(shown: Levers, at: int, component: int) -> Cells:
+    """Describe the slider of a λ above the column that it weighs."""
+    own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
+    mean = " on average" if shown.learned.varies else ""
+    found = shown.curves.curves if shown.curves else ()
+    curve = next((each for each in found if (each.layer, each.component) == (at, component)), None)
+    return {
+        "part": f"l{at + 1}c{component}",
+        "label": f"λ{subscript(component)}",
+        "about": f"λ{subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
+        **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
+        "learned": round(own, 2),
+        "value": round(own * shown.edits.factor if now is None else now, 2),
+        "moved": now is not None,
+        "curve": curve and _curve(shown, curve),
+    }
+
+
+def of_factor(shown: Levers) -> Cells:
+    """Describe the slider of a factor on every λ that is not set by hand."""
+    curve = shown.curves and shown.curves.curves[-1]
+    return {
+        "part": "l",
+        "label": "all λ ×",
+        "about": "factor on every λ that is not set by hand, trained at 1",
+        **{"low": 0.0, "high": LARGEST, "step": STEP, "learned": 1.0},
+        "value": shown.edits.factor,
+        "moved": shown.edits.factor != 1,
+        "curve": curve and _curve(shown, curve),
+    }
+
+
+def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
+    return {
+        "values": [round(value, 4) for value in curve.values],
+        "chances": [round(chance, 4) for chance in curve.probabilities],
+        "start": curve.start,
+        "half": len(shown.record.classes) == 2 and shown.record.task == "single",
+        "what": f"P({shown.parts.target})",
+    }
+
+
+def of_strength(shown: Levers) -> Cells:
+    """Describe the slider of the strength of what a lexicon adds."""
+    return {
+        "part": "s",
+        "label": "lexicon ×",
+        "about": "strength of the lexicon’s term, trained at 1",
+        **{"low": 0.0, "high": STRONGEST, "step": STEP, "learned": 1.0},
+        "value": shown.edits.lexical,
+        "moved": shown.edits.lexical != 1,
+    }
+
+
+def of_gate(shown: Levers, token: int, word: str) -> Cells:
+    """Describe the slider of the gate of a token in the layer that the page looks into."""
+    at = shown.layer
+    own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
+    assert own is not None and now is not None
+    trained = float(own[token])
+    return {
+        "part": f"g{at + 1}.{token + 1}",
+        "about": f"gate of {word} in layer {at + 1}, trained {number(trained, 2)}",
+        **{"low": 0.0, "high": 1.0, "step": STEP, "learned": round(trained, 2)},
+        "value": round(float(now[token]), 2),
+        "moved": shown.edits.gate(at, token) is not None,
+    }
+
+
+LONG = 8  # letters of a word above a gate
+
+
+Place = tuple[str, int, int | None, int | None, int | None]
+"""Kind of a part, its layer, head, component and token."""
+
+
+def _places(parts: Parts | None) -> dict[Place, Part]:
+    of = parts.parts if parts else ()
+    return {(part.kind, part.layer, part.head, part.component, part.token): part for part in of}
+
+
 class _Painter:
-    """How pushes are written and coloured; all cells share one scale."""
+    """Writes and colours pushes; all cells share one scale."""
 
-    shown: Levers
-    towards: Sequence[str]
-    away: Sequence[str]
-    top: float
-    tokens: Tokens
-    digits: int
+    def __init__(self, shown: Levers, tokens: Tokens) -> None:
+        self.shown, self.tokens, self.digits = shown, tokens, 2 if shown.allowed.heads <= LONG - 2 else 1
+        self.towards, self.away = sides(shown.record, shown.parts.target, tokens)
+        self.top = full_colour(shown.push(part) for part in shown.parts.parts)
+        self.parts, self.before = _places(shown.parts), _places(shown.before)
 
-    def cell(self, keys: Sequence[str], name: str, part: Part, how: str, silent: Sequence[str] = ()) -> Cells:
-        """A part.
+    def cells(
+        self,
+        keys: Sequence[str],
+        name: str,
+        how: str,
+        kind: str,
+        layer: int,
+        *,
+        head: int | None = None,
+        component: int | None = None,
+        token: int | None = None,
+        silent: Sequence[str] = (),
+    ) -> list[Cells]:
+        """Return the cell of a part at a place (from 0); nothing where the core has not asked for it.
 
-        Args:
-            keys: What the link calls it.
-            name: What a person calls it.
-            part: With its pushes.
-            how: What is written in its place while it is silent; empty: it is not.
-            silent: What the link says when it is, if that is more.
+        `keys` is what the link calls it, `silent` what the link says when it is, if that is more. `how` is written in
+        place of its push while it is silent; empty: it speaks.
         """
+        place = (kind, layer, head, component, token)
+        if (part := self.parts.get(place)) is None:
+            return []
         push = self.shown.push(part)
         plain = abs(push) < 0.5 / 10**self.digits
         scale = self.towards if push >= 0 else self.away or self.towards
         colour = scale[min(STEPS, round(STEPS * abs(push) / self.top))]
         behind = ":mean" if self.shown.mean else ""
-        return {
+        cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
             "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
             "colour": colour,
             "ink": readable(self.tokens, colour),
             "away": push < 0 and not self.away and colour != self.tokens.paper,
             "off": bool(how),
-            "about": self._about(name, part, how),
+            "about": self._about(name, part, self.before.get(place), how),
         }
+        return [cell]
 
-    def _about(self, name: str, part: Part, how: str) -> str:
+    def _about(self, name: str, part: Part, trained: Part | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
-        trained = _find(shown.before.parts, part.kind, **_place(part)) if shown.before else None
         as_trained = f", as trained {signed(shown.push(trained), 3)}" if trained else ""
         does = f"put {name} at its mean" if shown.mean else f"silence {name}"
         if how:
@@ -85,186 +236,128 @@ class _Painter:
         return f"{push}, against its mean {signed(part.mean, 3)}"
 
 
-def _place(part: Part) -> dict[str, int | None]:
-    return {name: getattr(part, name) for name in ("layer", "head", "component", "token")}
-
-
 def _how(place: Any, off: Container[Any], level: Container[Any]) -> str:
-    """What is written in place of the push of a silent part; empty: it speaks."""
+    """Return what is written in place of the push of a silent part; empty: it speaks."""
     return "off" if place in off else MEAN if place in level else ""
 
 
 def _draw(shown: Levers, look: Look) -> Component:
-    found, t = shown.parts.parts, look.tokens
-    top = full_colour(shown.push(part) for part in found)
-    towards, away = sides(shown.record, shown.parts.target, t)
-    paint = _Painter(shown, towards, away, top, t, 2 if shown.allowed.heads <= LONG - 2 else 1)
+    t, paint = look.tokens, _Painter(shown, look.tokens)
     drag = ", drag a λ along its P" if shown.allowed.components > 1 else ""
+    what = "answer" if shown.record.task == "single" else "most probable label"
     data = {
         "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
         "alone": [
-            *([ablation.of_factor(shown)] if shown.curves else []),
-            *([ablation.of_strength(shown)] if shown.allowed.lexical == "add" else []),
+            *([of_factor(shown)] if shown.curves else []),
+            *([of_strength(shown)] if shown.allowed.lexical == "add" else []),
         ],
         "layer": shown.layer + 1,
         "changed": shown.edits.words(),
         "note": "as edited" if shown.edits else "",
-        "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
+        "said": difference(shown.trained, shown.view, what) if shown.edits else "",
         "hint": f"push of each part; press one to {'leave its mean' if shown.mean else 'silence it'}{drag}",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
-        "full": _legend(shown, top),
+        "full": _legend(shown, paint.top),
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
     }
     return Component("levers", data, look)
 
 
-def _key(shown: Levers) -> str:
-    """How to read the curves under the sliders."""
-    if shown.curves is None:
-        return ""
-    start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-    return f"; curves: P({shown.parts.target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
-
-
 def _legend(shown: Levers, top: float) -> str:
+    target, curves = shown.parts.target, ""
+    if shown.curves is not None:
+        start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f"; curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
     lost = "when the part says at every word the mean of what it says" if shown.mean else "without the part"
-    scale = f"log-odds of {shown.parts.target} lost {lost}, full colour {number(top, 1)}{_key(shown)}"
+    scale = f"log-odds of {target} lost {lost}, full colour {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 
-def _what(record: RunRecord) -> str:
-    return "answer" if record.task == "single" else "most probable label"
-
-
-def _find(parts: Iterable[Part], kind: str, **place: int | None) -> Part | None:
-    """The one at a place; None where the core has not asked for it."""
-    return next(
-        (part for part in parts if part.kind == kind and all(getattr(part, at) == i for at, i in place.items())), None
-    )
-
-
 def _grid(shown: Levers, paint: _Painter) -> Cells:
-    """Heads below each other, components beside each other; of one component layers and heads."""
     can = shown.allowed
     if can.components == 1:
         rows = [
             {"label": f"layer {at + 1}", "cells": [*_heads(shown, paint, at), *_lexicon(shown, paint, at)]}
             for at in range(can.layers)
         ]
-        columns = [*(str(head + 1) for head in range(can.heads)), "all", *(["lexicon"] if _has_lexicon(shown) else [])]
+        lexicon = ["lexicon"] if any(part.kind == "lexical" for part in shown.parts.parts) else []
+        columns = [*(str(head + 1) for head in range(can.heads)), "all", *lexicon]
         return {"title": "", "columns": columns, "corner": "head", "rows": rows}
-    names = [
-        f"A{subscript(0)}",
-        *(f"{name}A{subscript(i)}" for i, name in enumerate(coefficient_names(can.components, shown.minus), start=1)),
-    ]
+    names = map_names(can.components, subtracts(shown.record))
     rows = [row for at in range(can.layers) for row in _layer(shown, paint, at, names)]
     return {"title": "", "columns": [*names, "whole head"], "corner": "", "rows": rows}
 
 
-def _heads(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
-    edits, parts, heads = shown.edits, shown.parts.parts, range(shown.allowed.heads)
-    keys = [f"h{at + 1}.{head + 1}" for head in heads]
-    hows = [_how((at, head), edits.heads_off, edits.heads_mean) for head in heads]
-    for head in heads:
-        if part := _find(parts, "head", layer=at, head=head):
-            yield paint.cell([keys[head]], f"head {head + 1} of layer {at + 1}", part, hows[head])
-    if part := _find(parts, "layer", layer=at):
-        yield paint.cell(keys, f"all heads of layer {at + 1}", part, hows[0] if all(hows) else "")
+def _heads(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
+    edits, cells, keys, hows = shown.edits, [], [], []
+    for head in range(shown.allowed.heads):
+        keys.append(f"h{at + 1}.{head + 1}")
+        hows.append(_how((at, head), edits.heads_off, edits.heads_mean))
+        cells += paint.cells(keys[-1:], f"head {head + 1} of layer {at + 1}", hows[-1], "head", at, head=head)
+    return cells + paint.cells(keys, f"all heads of layer {at + 1}", hows[0] if all(hows) else "", "layer", at)
 
 
-def _has_lexicon(shown: Levers) -> bool:
-    return _find(shown.parts.parts, "lexical") is not None
-
-
-def _lexicon(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
-    """The lexical term of a layer, where it has one."""
-    if part := _find(shown.parts.parts, "lexical", layer=at):
-        how = _how(at, shown.edits.lexical_off, shown.edits.lexical_mean)
-        yield paint.cell([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", part, how)
+def _lexicon(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
+    how = _how(at, shown.edits.lexical_off, shown.edits.lexical_mean)
+    return paint.cells([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", how, "lexical", at)
 
 
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
-    can, edits, parts = shown.allowed, shown.edits, shown.parts.parts
-    above = [ablation.of_lambda(shown, at, component) for component in range(1, can.components)]
+    can, edits = shown.allowed, shown.edits
+    above = [of_lambda(shown, at, component) for component in range(1, can.components)]
     yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
-    whole = list(_heads(shown, paint, at))
+    whole = _heads(shown, paint, at)
     for head in range(can.heads):
-        cells = [
-            paint.cell(
-                [f"m{at + 1}.{head + 1}.{i}"],
-                f"{name} of head {head + 1} of layer {at + 1}",
-                part,
-                _how((at, head, i), edits.maps_off, edits.maps_mean),
-            )
-            for i, name in enumerate(names)
-            if (part := _find(parts, "map", layer=at, head=head, component=i))
-        ]
+        cells = []
+        for i, name in enumerate(names):
+            how, of = _how((at, head, i), edits.maps_off, edits.maps_mean), f"head {head + 1} of layer {at + 1}"
+            key = f"m{at + 1}.{head + 1}.{i}"
+            cells += paint.cells([key], f"{name} of {of}", how, "map", at, head=head, component=i)
         yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
-    cells = [
-        paint.cell(
-            [f"c{at + 1}.{i}"],
-            f"{name} of layer {at + 1}",
-            part,
-            _how((at, i), edits.components_off, edits.components_mean),
-        )
-        for i, name in enumerate(names)
-        if (part := _find(parts, "component", layer=at, component=i))
-    ]
+    cells = []
+    for i, name in enumerate(names):
+        how = _how((at, i), edits.components_off, edits.components_mean)
+        cells += paint.cells([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", how, "component", at, component=i)
     yield {"label": "all heads", "all": at + 1, "cells": [*cells, whole[-1]]}
-    if lexicon := list(_lexicon(shown, paint, at)):
+    if lexicon := _lexicon(shown, paint, at):
         yield {"label": "lexicon", "all": at + 1, "cells": lexicon, "span": len(names) + 1}
 
 
 def _gates(shown: Levers, paint: _Painter) -> Cells:
-    gates = [part for part in shown.parts.parts if part.kind == "gate"]
-    if not gates:
+    tokens = sorted({part.token for part in shown.parts.parts if part.kind == "gate" and part.token is not None})
+    if not tokens:
         return {}
-    tokens = sorted({part.token for part in gates if part.token is not None})
-    words = [shown.parts.tokens[token] for token in tokens]
-    paint = replace(paint, digits=paint.digits if len(tokens) <= LONG else 1)
+    words = {token: shown.parts.tokens[token] for token in tokens}
+    paint.digits = paint.digits if len(tokens) <= LONG else 1
     rows = []
     for at in range(shown.allowed.layers):
-        cells, silent = [], _silent_gate(shown, at, tokens[0])
-        for token, word in zip(tokens, words, strict=True):
-            if part := _find(gates, "gate", layer=at, token=token):
-                key, name = f"g{at + 1}.{token + 1}", f"the gate of {word} in layer {at + 1}"
-                by_hand = shown.edits.gate(at, token)
-                how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
-                cells.append(paint.cell([key], name, part, how, [f"{key}:{silent:g}"]))
+        cells, gates, silent = [], shown.view.layers[at].gates, 0.0
+        if shown.mean and gates is not None:  # as open as those of its layer in the mean
+            silent = round(float(gates[tokens[0] : len(shown.parts.tokens)].mean()), 4)
+        for token, word in words.items():
+            key, by_hand = f"g{at + 1}.{token + 1}", shown.edits.gate(at, token)
+            how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
+            name = f"the gate of {word} in layer {at + 1}"
+            cells += paint.cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
-            rows.append(
-                {"label": "gate", "gates": [ablation.of_gate(shown, *each) for each in zip(tokens, words, strict=True)]}
-            )
-    short = [clipped(word, LONG) for word in words]
+            rows.append({"label": "gate", "gates": [of_gate(shown, *each) for each in words.items()]})
     press = "press for the mean" if shown.mean else "press to close it"
     about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
-    return {**about, "columns": short, "rows": rows}
-
-
-def _silent_gate(shown: Levers, at: int, first: int) -> float:
-    """Where a gate stands that does not speak: closed, or as open as those of its layer in the mean."""
-    gates = shown.view.layers[at].gates
-    if not shown.mean or gates is None:
-        return 0.0
-    return round(float(gates[first : len(shown.parts.tokens)].mean()), 4)
+    return {**about, "columns": [clipped(word, LONG) for word in words.values()], "rows": rows}
 
 
 def part_table(shown: Levers) -> pd.DataFrame:
-    """One row for each part, counted as on the page: components from 0, all else from 1."""
-
-    def place(value: int | None, first: int = 1) -> int | None:
-        return None if value is None else value + first
-
+    """Return a row for each part, counted as on the page: components from 0, all else from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
         {
             "part": part.kind,
             "layer": part.layer + 1,
-            "head": place(part.head),
-            "component": place(part.component, 0),
-            "token": place(part.token),
+            "head": part.head,
+            "component": part.component,
+            "token": part.token,
             "word": "" if part.token is None else shown.parts.tokens[part.token],
             "towards": shown.parts.target,
             "push": part.zero,
@@ -273,7 +366,8 @@ def part_table(shown: Levers) -> pd.DataFrame:
         }
         for part, before in zip(shown.parts.parts, trained, strict=True)
     ]
-    return pd.DataFrame(rows).astype({name: "Int64" for name in ("head", "component", "token")})
+    table = pd.DataFrame(rows).astype({name: "Int64" for name in ("head", "component", "token")})
+    return table.assign(head=table["head"] + 1, token=table["token"] + 1)
 
 
 LEVERS = Figure(
@@ -292,11 +386,9 @@ LEVERS = Figure(
         + ("says at every word the mean of what it says" if shown.mean else "falls silent")
         + f", in the model as {'edited' if shown.edits else 'trained'}."
     ),
-    how=(
-        "A part that is silent gives 0, or at every token the mean of what it gives; all else stays as it is, and "
-        "later layers read what the changed one gives. Pushes need not add up: where one part falls silent, another "
-        "may speak for it."
-    ),
+    how="A part that is silent gives 0, or at every token the mean of what it gives; all else stays as it is, and "
+    "later layers read what the changed one gives. Pushes need not add up: where one part falls silent, another "
+    "may speak for it.",
     needs="maps",
     options=(TOWARDS, LAYER, SILENT),
     tables=lambda shown: {"Parts": part_table(shown)},

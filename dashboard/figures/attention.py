@@ -14,12 +14,11 @@ from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.theme import Look, sequential, template, two_sided
 
-STRIPES = 48
-"""At most about so many across a map: more would be a grey of their own."""
+STRIPES = 48  # at most about so many across a map: more would be a grey of their own
 
 
 def stripes(away: NDArray[np.bool_]) -> str:
-    """Diagonals through the cells (rows, columns) that are taken away, as an SVG path in units of cells.
+    """Draw diagonals through the cells (rows, columns) that are taken away, as an SVG path in units of cells.
 
     Neighbours along a diagonal share one line, so that a map that is negative throughout costs no more than its edges.
     """
@@ -36,7 +35,7 @@ def stripes(away: NDArray[np.bool_]) -> str:
 
 
 def hatched(away: NDArray[np.bool_], axis: str, width: float, look: Look) -> dict[str, Any] | None:
-    """A Plotly shape over a heat map whose axes are named `x{axis}` and `y{axis}`; None where nothing is taken away."""
+    """Return a Plotly shape over a heat map with the axes `x{axis}` and `y{axis}`; None where nothing is taken away."""
     path = stripes(away)
     line = {"color": look.tokens.paper, "width": look.size(width)}
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
@@ -66,7 +65,7 @@ SCALES = {
 
 
 def scaled(row: MapRow, scale: str) -> MapRow:
-    """The row of maps on one of `SCALES`; what stays 0 stays 0.
+    """Return the row of maps on one of `SCALES`; what stays 0 stays 0.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
     whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that stands for many places is
@@ -83,17 +82,16 @@ def scaled(row: MapRow, scale: str) -> MapRow:
     return replace(row, weights=w)
 
 
-MOST = 256
-"""Cells of a drawn map along one side; a longer text is shown in blocks."""
+MOST = 256  # cells of a drawn map along one side; a longer text is shown in blocks
 
 
 def block(length: int) -> int:
-    """How many tokens share a cell of a drawn map."""
+    """Return how many tokens share a cell of a drawn map."""
     return -(-length // MOST)
 
 
 def _blocks(weights: Floats, size: int) -> Floats:
-    """(L, L) to (L/size, L/size): the strongest weight of each block."""
+    """Reduce (L, L) to (L/size, L/size): the strongest weight of each block."""
     if size == 1:
         return weights
     lacking = -len(weights) % size
@@ -102,12 +100,11 @@ def _blocks(weights: Floats, size: int) -> Floats:
     return np.where(-low > high, low, high)
 
 
-DUST = 1e-5
-"""Below this share of the largest weight a difference is rounding."""
+DUST = 1e-5  # below this share of the largest weight a difference is rounding
 
 
 def full_colour(rows: Sequence[MapRow]) -> float:
-    """The weight that gets the strongest colour: the 98.5th percentile of |weight| of what is shown together.
+    """Return the weight of the strongest colour: the 98.5th percentile of |weight| of what is shown together.
 
     A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
     all weights are 0 but for rounding, it is the largest.
@@ -120,29 +117,28 @@ def full_colour(rows: Sequence[MapRow]) -> float:
 
 
 def coefficient_names(components: int, subtracts: bool) -> list[str]:
-    """`λ₁`, `λ₂` … as they stand in the sum; `−λ₁` where a model subtracts."""
+    """Return `λ₁`, `λ₂` … as they stand in the sum; `−λ₁` where a model subtracts."""
     return [f"{'−' if subtracts else ''}λ{subscript(i)}" for i in range(1, components)]
 
 
 def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
-    """What each component contributes (coefficient times map), and what their sum is.
+    """Return what each component contributes (coefficient times map), and what their sum is.
 
-    Args:
-        components: (N, H, L, L) maps after softmax.
-        coefficients: (N, H, L), one for each reading token, with their signs.
-        combined: (H, L, L).
-        subtracts: Whether the model writes its sum with a minus (differential attention).
+    Components are (N, H, L, L) maps after softmax, coefficients (N, H, L) with their signs, one for each reading token,
+    `combined` is (H, L, L); `subtracts`: the model writes its sum with a minus (differential attention).
     """
-    base = f"A{subscript(0)}"
-    if len(components) == 1:
+    base, *others = map_names(len(components), subtracts)
+    if not others:
         return [MapRow(base, combined)]
-    names = [
-        base,
-        *(f"{c}A{subscript(i)}" for i, c in enumerate(coefficient_names(len(components), subtracts), start=1)),
-    ]
-    rows = [MapRow(name, c[:, :, None] * maps) for name, c, maps in zip(names, coefficients, components, strict=True)]
-    joined = f"{base} {'−' if subtracts else '+'} {names[1].lstrip('−')}" if len(names) == 2 else "sum"
-    return [*rows, MapRow(joined, combined)]
+    weights = coefficients[..., None] * components
+    joined = f"{base} {'−' if subtracts else '+'} {others[0].lstrip('−')}" if len(others) == 1 else "sum"
+    return [*map(MapRow, (base, *others), weights), MapRow(joined, combined)]
+
+
+def map_names(components: int, subtracts: bool) -> list[str]:
+    """Return `A₀`, `λ₁A₁` … as they stand in the sum."""
+    named = enumerate(coefficient_names(components, subtracts), start=1)
+    return [f"A{subscript(0)}", *(f"{name}A{subscript(i)}" for i, name in named)]
 
 
 ROW_HEIGHTS = (330, 240, 190, 150)
@@ -159,10 +155,10 @@ def map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """All maps on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
+    """Draw all maps (H, L, L) on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
 
     Args:
-        rows: At least one; each map (H, L, L).
+        rows: At least one.
         tokens: L words, for the hover label.
         look: Theme and size.
         top: The |weight| of full colour, where other figures share it.
@@ -174,29 +170,20 @@ def map_grid(
     heads, step = rows[0].weights.shape[0], block(len(tokens))
     top = top or full_colour(rows)
     signed = any((row.weights < 0).any() for row in rows)
-    # A word may occur twice.
+    # a word may occur twice.
     places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
-    of = [f", head {h + 1}" if numbered else "" for h in range(heads)]
-    cells = [(r, h, "" if r == h == 0 else str(r * heads + h + 1)) for r in range(len(rows)) for h in range(heads)]
-    drawn = [[_blocks(np.asarray(w, np.float32), step) for w in row.weights] for row in rows]  # four bytes each
     stripe = min(4.0, max(1.0, WIDE / heads / len(places) / 5))
-    patterns = [hatched(drawn[r][h] < 0, axis, stripe, look) for r, h, axis in cells]
-    traces = [
-        {
-            "type": "heatmap",
-            "z": drawn[r][h],
-            "x": places,
-            "y": places,
-            "coloraxis": "coloraxis",
-            "hovertemplate": f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{rows[r].name}{of[h]}</extra>",
-            "xaxis": f"x{axis}",
-            "yaxis": f"y{axis}",
-        }
-        for r, h, axis in cells
-    ]
+    height = ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80
+    frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
+    frame |= {"showgrid": False}
+    if worded and len(tokens) <= NAMED:
+        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
+        frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
+        height = max(WORDED, 22 * len(tokens) + 150)
+    across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
     layout: dict[str, Any] = {
         "template": template(look),
-        "height": look.height(ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80),
+        "height": look.height(height),
         "margin": {"t": size(30), "b": size(66)},
         "coloraxis": {
             "cmin": -top if signed else 0,
@@ -204,41 +191,43 @@ def map_grid(
             "colorscale": two_sided(t) if signed else sequential(t),
             "colorbar": _colourbar(top, signed, label, look),
         },
-        "annotations": [note for cell in cells for note in _notes(rows[cell[0]], *cell, look)] if numbered else [],
-        "shapes": [pattern for pattern in patterns if pattern],
+        "annotations": [],
+        "shapes": [],
     }
-    frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
-    frame |= {"showgrid": False}
-    if worded and len(tokens) <= NAMED:
-        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape_text(token) for token in tokens]}
-        frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
-        layout["height"] = look.height(max(WORDED, 22 * len(tokens) + 150))
-    for r, h, axis in cells:
-        name = {"title": {"text": rows[r].name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
-        across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
+    traces = []
+    for r, h in np.ndindex(len(rows), heads):
+        axis, row = "" if r == h == 0 else str(r * heads + h + 1), rows[r]
+        drawn = _blocks(np.asarray(row.weights[h], np.float32), step)  # four bytes each
+        of = f"{row.name}, head {h + 1}" if numbered else row.name
+        heat = {"type": "heatmap", "z": drawn, "x": places, "y": places, "coloraxis": "coloraxis"}
+        hover = f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{of}</extra>"
+        traces.append({**heat, "hovertemplate": hover, "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
+        layout["annotations"] += _notes(row, r, h, axis, look) if numbered else []
+        if pattern := hatched(drawn < 0, axis, stripe, look):
+            layout["shapes"].append(pattern)
+        name = {"title": {"text": row.name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
+        upward = {"anchor": f"x{axis}", "domain": _part(len(rows) - 1 - r, len(rows)), "autorange": "reversed"}
         layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _part(h, heads)}
-        upward = _part(len(rows) - 1 - r, len(rows))
-        layout[f"yaxis{axis}"] = {**frame, "anchor": f"x{axis}", "domain": upward, "autorange": "reversed", **name}
+        layout[f"yaxis{axis}"] = {**frame, **upward, **name}
     return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
 
 
 NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
 """Tokens whose words fit along a map that stands alone, at full size, and without turning them; its least height."""
-WIDE = 700
-"""Pixels of all maps of a row, about."""
+WIDE = 700  # pixels of all maps of a row, about
 SPELT = 6
 """Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
 
 
 def _part(index: int, count: int) -> list[float]:
-    """The place of one of `count` panels along an axis, with gaps between them."""
+    """Return the place of one of `count` panels along an axis, with gaps between them."""
     gap = 0.03
     width = (1 - gap * (count - 1)) / count
     return [index * (width + gap), min(1.0, index * (width + gap) + width)]
 
 
 def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
-    """The head's number above the first row, and `off` in the map of a head that is."""
+    """Write the head's number above the first row, and `off` in the map of a head that is."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
     font = {"color": look.tokens.ink, "size": look.size(15)}
     said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
@@ -269,37 +258,32 @@ def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, ob
 
 
 def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """The weight c of every further component in this sentence: one dot for each value among heads and tokens.
+    """Draw the weight c of every further component in this sentence: a dot for each value among heads and tokens.
 
     What adds attention is solid, what takes it away dashed and hollow.
     """
-    t = look.tokens
-    lines = [(layer, i, np.unique(c[i].round(6))) for layer, c in enumerate(layers) for i in range(1, len(c))]
+    t, size = look.tokens, look.size
     signs = coefficient_names(len(layers[0]), subtracts)
-    names = [f"layer {layer + 1}, {signs[i - 1]}" for layer, i, _ in lines]
+    lines = [
+        (f"layer {layer}, {signs[i - 1]}", float(np.mean(c[i])), np.unique(c[i].round(6)))
+        for layer, c in enumerate(layers, start=1)
+        for i in range(1, len(c))
+    ]
     traces, notes = [], []
-    for (layer, i, values), name in zip(lines, names, strict=True):
-        mean = float(np.mean(layers[layer][i]))
-        away = mean < 0
-        stem = {"color": t.ink, "width": look.size(2), "dash": "dash" if away else "solid"}
-        rim = {"color": t.ink, "width": look.size(2)}
-        opacity = 1 if len(values) == 1 else 0.55
-        dot = {"size": look.size(11), "color": t.paper if away else t.ink, "line": rim, "opacity": opacity}
-        text = number(mean, 2) if len(values) == 1 else f"{number(mean, 2)} on average"
-        end = float(values.max()) if mean >= 0 else 0
+    for name, mean, values in lines:
+        away, one = mean < 0, len(values) == 1
+        stem = {"color": t.ink, "width": size(2), "dash": "dash" if away else "solid"}
+        dot = {"size": size(11), "color": t.paper if away else t.ink, "line": {"color": t.ink, "width": size(2)}}
+        dot["opacity"] = 1 if one else 0.55
+        hover = f"{name}<br>%{{x:.4f}}<extra></extra>"
         traces += [
             {"x": [0, mean], "y": [name, name], "mode": "lines", "line": stem, "hoverinfo": "skip"},
-            {
-                "x": values,
-                "y": [name] * len(values),
-                "mode": "markers",
-                "marker": dot,
-                "hovertemplate": f"{name}<br>%{{x:.4f}}<extra></extra>",
-            },
+            {"x": values, "y": [name] * len(values), "mode": "markers", "marker": dot, "hovertemplate": hover},
         ]
+        text, end = f"{number(mean, 2)}{'' if one else ' on average'}", float(values.max()) if mean >= 0 else 0
         notes.append({"x": end, "y": name, "xanchor": "left", "xshift": 10, "text": text, "font": {"color": t.ink}})
-    low = min([0.0, *(float(values.min()) for _, _, values in lines)])
-    high = max([0.0, *(float(values.max()) for _, _, values in lines)])
+    low = min([0.0, *(float(values.min()) for *_, values in lines)])
+    high = max([0.0, *(float(values.max()) for *_, values in lines)])
     room = max(high - low, 0.1)  # for the number behind the dot
     layout = {
         "template": template(look),

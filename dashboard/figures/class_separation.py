@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from core.evaluation.neighbourhood import NEIGHBOURS
 from core.evaluation.projection import Projection, ProjectionConfig
@@ -31,84 +30,64 @@ class Spectrum:
 
     title: str
     overall: float
-    classes: tuple[tuple[str, Floats], ...]
-    """Name, and its samples in rising order."""
+    classes: tuple[tuple[str, Floats], ...]  # name, and its samples in rising order
 
 
 def spectra(
     made: Projection, points: pd.DataFrame, classes: Sequence[str], config: ProjectionConfig, width: int
 ) -> tuple[list[Spectrum], list[int]]:
-    """Silhouettes by class in both spaces, and the numbers of the classes that occur."""
+    """Return the silhouettes by class in both spaces, and the positions of the classes that occur."""
     labels = points["label"].to_numpy()[made.quality.rows]
     there = [number for number, name in enumerate(classes) if (labels == name).any()]
-
-    def spectrum(title: str, samples: NDArray[np.floating]) -> Spectrum:
-        parts = tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there)
-        return Spectrum(title, float(samples.mean()), parts)
-
-    both = [
-        spectrum(f"original space, {width} dimensions", made.quality.space),
-        spectrum(f"projection: {map_name(config)}", made.quality.plane),
+    both = {
+        f"original space, {width} dimensions": made.quality.space,
+        f"projection: {map_name(config)}": made.quality.plane,
+    }
+    found = [
+        Spectrum(
+            title,
+            float(samples.mean()),
+            tuple((classes[i], np.sort(samples[labels == classes[i]])) for i in there),
+        )
+        for title, samples in both.items()
     ]
-    return both, there
+    return found, there
 
 
 def silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
-    """The means of the silhouette plot."""
-    rows = [
-        {"space": space.title, "class": name, "n": len(samples), "silhouette": float(samples.mean())}
-        for space in spaces
-        for name, samples in space.classes
-    ]
-    total = {space.title: sum(len(samples) for _, samples in space.classes) for space in spaces}
-    overall = [{"space": s.title, "class": "all", "n": total[s.title], "silhouette": s.overall} for s in spaces]
-    return pd.DataFrame([*rows, *overall])
+    """Return the means of the silhouette plot, those of all sentences last."""
+    rows = [(space.title, name, len(own), float(own.mean())) for space in spaces for name, own in space.classes]
+    rows += [(space.title, "all", sum(len(own) for _, own in space.classes), space.overall) for space in spaces]
+    return pd.DataFrame(rows, columns=["space", "class", "n", "silhouette"])
 
 
 def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) -> go.Figure:
-    """Silhouette plots side by side: a bar for each sentence, sorted within its class, with means."""
+    """Draw silhouette plots side by side: a bar for each sentence, sorted within its class, with means."""
     t = look.tokens
     figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
     n = sum(len(samples) for _, samples in spaces[0].classes)
     gap = max(1, round(0.06 * n))
     for column, space in enumerate(spaces, start=1):
-        place = {"row": 1, "col": column}
+        left = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
         base, names, middles = 0, [], []
         # From the bottom upwards, so that the first class stands on top.
         for (name, samples), colour in reversed(list(zip(space.classes, colours, strict=True))):
             heights = base + np.arange(len(samples))
-            mean = float(samples.mean())
-            figure.add_scatter(
-                x=samples,
-                y=heights,
-                fill="tozerox",
-                mode="lines",
-                line={"color": colour, "width": 1, "shape": "vh"},
-                hovertemplate=f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>",
-                **place,
-            )
-            ends = [heights[0], heights[-1]]
-            figure.add_scatter(
-                x=[mean, mean], y=ends, mode="lines", line={"color": t.ink, "width": 2}, hoverinfo="skip", **place
-            )
+            mean, ends = float(samples.mean()), [heights[0], heights[-1]]
+            hover = f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>"
+            line = {"color": colour, "width": 1, "shape": "vh"}
+            area = {"fill": "tozerox", "mode": "lines", "line": line, "hovertemplate": hover}
+            figure.add_scatter(x=samples, y=heights, col=column, **area)
+            middle = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
+            figure.add_scatter(x=[mean, mean], y=ends, col=column, **middle)
             names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
             middles.append(sum(ends) / 2)
             base += len(samples) + gap
         for name, height in zip(names, spread(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
-            figure.add_annotation(
-                x=-0.99, y=height, xanchor="left", align="left", text=name, font={"color": t.ink}, **place
-            )
-        figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, **place)
-        figure.add_annotation(
-            x=space.overall,
-            y=base,
-            xanchor="left",
-            xshift=6,
-            text=f"all {number(space.overall)}",
-            font={"color": t.ink},
-            **place,
-        )
-        figure.add_vline(x=0, line={"color": t.ink, "width": 1}, **place)
+            figure.add_annotation(x=-0.99, y=height, align="left", text=name, **left)
+        figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, col=column)
+        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {number(space.overall)}", **left)
+        figure.add_vline(x=0, line={"color": t.ink, "width": 1}, col=column)
     figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
     figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
     return figure.drawn()
@@ -120,16 +99,11 @@ class Silhouettes:
 
     shown: Mapped
     spaces: list[Spectrum]
-    there: list[int]
-    """Positions of the classes that occur."""
+    there: list[int]  # positions of the classes that occur
 
 
 def silhouettes(source: Source) -> Silhouettes:
-    """How clearly the classes of a map are apart.
-
-    Raises:
-        NotAvailable: there is no map, or nothing to compare on it.
-    """
+    """Return how clearly the classes of a map are apart; NotAvailable: no map, or nothing to compare on it."""
     shown = source.once(mapped)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
@@ -141,28 +115,21 @@ def _draw(shape: Silhouettes, look: Look) -> go.Figure:
     return draw_silhouettes(shape.spaces, [colours[i] for i in shape.there], look)
 
 
-def _note_silhouettes(shape: Silhouettes) -> str:
-    made = shape.shown.made
-    measured, placed = len(made.quality.rows), len(made.rows)
-    of = "" if measured == placed else f" of {count(placed)}, a stratified sample"
-    return f"{map_name(shape.shown.config)}, n = {count(measured)}{of}"
-
-
 SILHOUETTES = Figure(
     "silhouettes",
     "embeddings",
     "Silhouettes",
     silhouettes,
     _draw,
-    note=_note_silhouettes,
+    note=lambda shape: (
+        f"{map_name(shape.shown.config)}, {_sample(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))}"
+    ),
     reading=(
         "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class."
         " Solid: the mean of a class; dotted: of all. Believe the original space where the two disagree."
     ),
-    how=(
-        "(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
-        "(Rousseeuw 1987), Euclidean, by true class."
-    ),
+    how="(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
+    "(Rousseeuw 1987), Euclidean, by true class.",
     options=(METHOD, DIMENSIONS, SPACE, SENTENCES),
     spread=(METHOD,),
     tables=lambda shape: {"Silhouettes": silhouette_table(shape.spaces)},
@@ -174,19 +141,12 @@ class Depths:
     """Every stage of a run on a split."""
 
     layers: Layers
-    chosen: str = HEAD
-    """The stage of the map."""
+    chosen: str = HEAD  # the stage of the map
 
 
 def depths(source: Source) -> Depths:
-    """The stages of a source.
-
-    Raises:
-        NotAvailable: there are no layers, or nobody has read them.
-    """
-    if not source.split:
-        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    found = source.reader.layers(source.record, source.split)
+    """Return the stages of a source; NotAvailable: there are no layers, or nobody has read them."""
+    found = source.reader.layers(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
         raise NotAvailable(f"its layers have not been read: {command}")
@@ -194,21 +154,18 @@ def depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Two lines from the embedding to the head, with what chance would give."""
+    """Draw two lines from the embedding to the head, with what chance would give."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": template(look)})
     if shown.chosen in names:
         at = names.index(shown.chosen)
         figure.add_vrect(x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, line_width=0, layer="below")
-    lines = (
-        ("purity", [each.purity for each in stages], t.accent, "circle", "solid"),
-        ("silhouette", [each.silhouette for each in stages], t.ink, "diamond", "dash"),
-    )
+    lines = (("purity", t.accent, "circle", "solid"), ("silhouette", t.ink, "diamond", "dash"))
     ends = dict[str, tuple[float, str]]()
-    for name, known, colour, symbol, dash in lines:
-        values = [value for value in known if value is not None]
-        if len(values) < len(known):
+    for name, colour, symbol, dash in lines:
+        values = [getattr(each, name) for each in stages]
+        if None in values:
             continue
         ends[name] = (values[-1], colour)
         figure.add_scatter(
@@ -225,38 +182,27 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
             customdata=names,
         )
     if "purity" in ends:
-        ends["by chance"] = (shown.layers.chance, t.muted)
-        figure.add_hline(
-            y=shown.layers.chance, line={"color": t.muted, "width": look.size(1), "dash": "dot"}, layer="below"
-        )
+        chance = shown.layers.chance
+        ends["by chance"] = (chance, t.muted)
+        figure.add_hline(y=chance, line={"color": t.muted, "width": look.size(1), "dash": "dot"}, layer="below")
     low = min([0.0, *(value for value, _ in ends.values())])
     heights = spread([value for value, _ in ends.values()], 0.1 * (1 - low))
     for (name, (_, colour)), height in zip(ends.items(), heights, strict=True):
-        figure.add_annotation(
-            x=places[-1] + 0.12,
-            y=height,
-            text=name,
-            xanchor="left",
-            bgcolor=t.paper,
-            font={"color": colour, "size": look.size(14)},
-        )
+        own = {"bgcolor": t.paper, "font": {"color": colour, "size": look.size(14)}}
+        figure.add_annotation(x=places[-1] + 0.12, y=height, text=name, xanchor="left", **own)
     figure.update_xaxes(tickvals=places, ticktext=names, range=[-0.4, len(places) - 0.35 + 0.06 * len(places)])
     figure.update_yaxes(range=[low - 0.03, 1.08])
-    figure.update_layout(height=look.height(280), hovermode="closest")
-    return figure
+    return figure.update_layout(height=look.height(280), hovermode="closest")
 
 
 def depths_table(shown: Depths) -> pd.DataFrame:
-    """The numbers of every stage."""
-    rows = [
-        {"stage": each.name, "width": each.width, "silhouette": each.silhouette, "purity": each.purity}
-        for each in shown.layers.stages
-    ]
-    return pd.DataFrame(rows).assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)
+    """Return the numbers of every stage."""
+    rows = [(each.name, each.width, each.silhouette, each.purity) for each in shown.layers.stages]
+    table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "purity"])
+    return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)
 
 
-def _note_layers(shown: Depths) -> str:
-    n, total = len(shown.layers.rows), shown.layers.total
+def _sample(n: int, total: int) -> str:
     return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
 
 
@@ -274,7 +220,7 @@ MAP_LAYERS: Figure[Depths] = Figure(
     "Layer by layer",
     depths,
     draw_depths,
-    note=_note_layers,
+    note=lambda shown: _sample(len(shown.layers.rows), shown.layers.total),
     reading=_reading,
     how="Of what enters the first layer and of what leaves each, the mean of a text's own tokens; *head* is what the "
     "classifier reads. Silhouettes by true class and nearest neighbours by Euclidean distance in that space, not on "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from core.data.table import TEST
 from core.evaluation.intervals import wilson
 from core.text.clusters import clipped
+from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, plus_minus
@@ -26,149 +27,18 @@ _MARKS = {
 }
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """Of models side by side: a shape for whom two colours look alike."""
-NAMED = 6
-"""More classes than this share one colour: seven are too many to distinguish."""
-
-
-def class_balance(
-    shares: Mapping[str, Mapping[str, tuple[int, float]]], look: Look, *, ordered: bool = False
-) -> go.Figure:
-    """One panel for each split, one bar for each class."""
-    t, splits = look.tokens, list(shares)
-    classes = list(shares[splits[0]])
-    names = [_short(name) for name in classes]
-    colours = class_colours(t, classes, ordered=ordered) if len(classes) <= NAMED else [t.accent] * len(classes)
-    top = max(share for found in shares.values() for _, share in found.values())
-    figure = Panels(
-        look,
-        [[escape_text(name) for name in splits]],
-        height=max(200, 60 + 30 * len(classes)),
-        shared_yaxes=True,
-        horizontal_spacing=0.03,
-    )
-    for column, split in enumerate(splits, 1):
-        rows = [shares[split][name][0] for name in classes]
-        parts = [shares[split][name][1] for name in classes]
-        figure.add_bar(
-            x=parts,
-            y=names,
-            orientation="h",
-            width=0.62,
-            marker={"color": colours, "line": {"width": 0}, "cornerradius": 3},
-            text=[percent(part) for part in parts],
-            textposition="outside",
-            cliponaxis=False,
-            textfont={"color": t.ink, "size": look.size(14)},
-            hovertext=[
-                f"{escape_text(split)}, {name}<br>{count(n)} rows, {percent(part)}"
-                for name, n, part in zip(names, rows, parts, strict=True)
-            ],
-            hovertemplate="%{hovertext}<extra></extra>",
-            row=1,
-            col=column,
-        )
-    room = 1 + look.size(0.65)  # for the number behind the longest bar
-    figure.update_xaxes(range=[0, top * room], showticklabels=False)
-    figure.update_yaxes(type="category", autorange="reversed", showgrid=False, tickfont={"color": t.ink})
-    return figure.drawn()
-
-
-def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_share: float, look: Look) -> go.Figure:
-    """How long the texts of a split are, and where the model stops reading."""
-    t = look.tokens
-    widths = [after - before for before, after in itertools.pairwise(edges)]
-    names = [_range(before, after, after == edges[-1]) for before, after in itertools.pairwise(edges)]
-    figure = Panels(look, [[""]], height=300)
-    # Bins differ in width by a token: rows per token of length keep the shape true.
-    heights = [n / width for n, width in zip(rows, widths, strict=True)]
-    figure.add_bar(
-        x=list(edges[:-1]),
-        y=heights,
-        width=[width * 0.94 for width in widths],
-        offset=0,
-        marker={"color": t.accent, "opacity": 0.75, "line": {"width": 0}},
-        hovertext=[f"{name} tokens<br>{count(n)} texts" for name, n in zip(names, rows, strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-    top = max(heights, default=1.0) or 1.0
-    right = float(edges[-1])
-    if longest_read:
-        right = max(right, longest_read * 1.02)
-        figure.add_shape(
-            type="line",
-            x0=longest_read,
-            x1=longest_read,
-            y0=0,
-            y1=top * 1.12,
-            line={"color": t.ink, "width": look.size(1.6), "dash": "dot"},
-        )
-        figure.add_annotation(
-            x=longest_read,
-            y=top * 1.12,
-            text=f"read to {longest_read}: {percent(cut_share)} of the texts are cut",
-            xanchor="right" if longest_read > right / 2 else "left",  # where there is room for it
-            yanchor="bottom",
-            xshift=2 if longest_read > right / 2 else -2,
-            font={"color": t.ink},
-        )
-    figure.update_xaxes(title="tokens in a text", range=[0, right * 1.01])
-    figure.update_yaxes(title="texts per token of length", range=[0, top * 1.3])
-    figure.update_layout(margin={"t": 8}, bargap=0)
-    return figure.drawn()
-
-
-def measured(table: pd.DataFrame, look: Look) -> go.Figure:
-    """Accuracy of several models on each phenomenon; the first column is the yardstick, drawn as a ring.
-
-    Args:
-        table: phenomenon, then one column of accuracies for each model; the first row stands on top.
-        look: Theme and size.
-    """
-    t = look.tokens
-    names = [escape_text(name) for name in table["phenomenon"]]
-    yardstick, *models = [str(name) for name in table if name != "phenomenon"]
-    figure = Panels(look, [[""]], height=90 + 30 * len(names))
-    ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
-    dots = [
-        {"symbol": symbol, "size": look.size(10), "color": colour}
-        for symbol, colour in zip(SYMBOLS, t.categories, strict=False)
-    ]
-    for name, marker in zip((yardstick, *models), (ring, *dots), strict=False):
-        figure.add_scatter(
-            x=table[name],
-            y=names,
-            name=escape_text(name),
-            mode="markers",
-            marker=marker,
-            hovertemplate=f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>",
-        )
-    figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
-    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
-    legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": t.ink}}
-    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.size(34)})
-    return figure.drawn()
+NAMED = 6  # more classes than this share one colour: seven are too many to distinguish
 
 
 def percent(share: float) -> str:
-    """`12.3 %`; something that is there is never `0.0 %`."""
+    """Write a share as `12.3 %`; something that is there is never `0.0 %`."""
     if 0 < share < 0.0005:
         return "< 0.1 %"
     return "0 %" if share == 0 else f"{100 * share:.1f} %"
 
 
-def _range(before: int, after: int, last: bool) -> str:
-    if last:
-        return f"{before} or more"
-    return str(before) if after - before == 1 else f"{before} to {after - 1}"
-
-
-def _short(name: str) -> str:
-    """A class name as an axis can hold it."""
-    return escape_text(clipped(name, 22))
-
-
 def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """One row for each split: size, lengths in tokens, and the shares that are unknown, cut or repeated."""
+    """Return a row for each split: size, lengths in tokens, and the shares that are unknown, cut or repeated."""
     repeats, rows = card["repeats"], []
     read = repeats["as_read"]
     for name, split in card["splits"].items():
@@ -194,7 +64,7 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def as_read_text(card: Mapping[str, Any]) -> str:
-    """What the columns of texts that are equal as read mean, with the settings by which they were read."""
+    """Say what the columns of texts that are equal as read mean, with the settings by which they were read."""
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -203,24 +73,19 @@ def as_read_text(card: Mapping[str, Any]) -> str:
 
 
 def split_words(table: pd.DataFrame) -> pd.DataFrame:
-    """`split_table` as a person reads it: nothing where nothing can be."""
+    """Return `split_table` as a person reads it: nothing where nothing can be."""
 
-    def words(cell: Any, share: bool) -> str:
+    def words(name: str, cell: Any) -> str:
         if pd.isna(cell):
             return ""
-        return percent(float(cell)) if share else count(round(cell))
+        return percent(float(cell)) if name in ("unknown", "cut", "inside a training text") else count(round(cell))
 
-    shares = ("unknown", "cut", "inside a training text")
-    return pd.DataFrame(
-        {
-            name: column if name == "split" else [words(cell, name in shares) for cell in column]
-            for name, column in table.items()
-        }
-    )
+    columns = {name: [words(name, cell) for cell in column] for name, column in table.items() if name != "split"}
+    return table[["split"]].assign(**columns)
 
 
 def class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, float]]]:
-    """Split → class → rows and share."""
+    """Return split → class → rows and share."""
     return {
         name: {label: (found["rows"], found["share"]) for label, found in split["classes"].items()}
         for name, split in card["splits"].items()
@@ -228,18 +93,13 @@ def class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, floa
 
 
 def class_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows and share of each class in each split."""
-    return pd.DataFrame(
-        [
-            {"split": split, "class": label, "rows": rows, "share": share}
-            for split, found in class_shares(card).items()
-            for label, (rows, share) in found.items()
-        ]
-    )
+    """Return rows and share of each class in each split."""
+    parts = ((split, *each) for split, found in class_shares(card).items() for each in found.items())
+    return pd.DataFrame([(*each, *own) for *each, own in parts], columns=["split", "class", "rows", "share"])
 
 
 def length_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """The histogram of every split, the last bin of which holds everything beyond as well."""
+    """Return the histogram of every split, the last bin of which holds everything beyond as well."""
     parts = []
     for name, split in card["splits"].items():
         edges, rows = split["tokens"]["histogram"]["edges"], split["tokens"]["histogram"]["rows"]
@@ -248,7 +108,7 @@ def length_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def phenomenon_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Rows of each named phenomenon in each split, and what TF-IDF gets right of it; empty where none is named."""
+    """Return the rows of each named phenomenon in each split, and what TF-IDF gets right; empty: none is named."""
     counts = {name: split["phenomena"] for name, split in card["splits"].items() if "phenomena" in split}
     if not counts:
         return pd.DataFrame()
@@ -264,26 +124,26 @@ READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
 
 
 def yardstick_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """What TF-IDF with logistic regression reaches on every split but train, a yardstick after the other.
+    """Return what TF-IDF with logistic regression reaches on every split but train, a yardstick after the other.
 
     With several labels per text it has no accuracy but F1 at the thresholds tuned on validation, and AUPR.
     """
-    return pd.DataFrame([row for key, words in READS.items() for row in _yardstick_rows(words, yardsticks[key], rows)])
-
-
-def _yardstick_rows(words: str, yardstick: Mapping[str, Any], rows: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    tuned = yardstick.get("tuned", {}).get("splits", {})
-    for name, found in yardstick["splits"].items():
-        row = {"TF-IDF of": words, "split": name, "n": rows.get(name, 0)}
-        row |= {"accuracy": found.get("accuracy"), "F1, macro": found["f1_macro"]}
-        if "hamming_loss" in found:
-            del row["accuracy"]
-            row |= {"tuned": tuned.get(name, {}).get("f1_macro"), "AUPR": found.get("average_precision")}
-        yield row
+    parts = []
+    for key, words in READS.items():
+        tuned = yardsticks[key].get("tuned", {}).get("splits", {})
+        for name, found in yardsticks[key]["splits"].items():
+            row = {"TF-IDF of": words, "split": name, "n": rows.get(name, 0)}
+            if "hamming_loss" not in found:
+                row["accuracy"] = found.get("accuracy")
+            row["F1, macro"] = found["f1_macro"]
+            if "hamming_loss" in found:
+                row |= {"tuned": tuned.get(name, {}).get("f1_macro"), "AUPR": found.get("average_precision")}
+            parts.append(row)
+    return pd.DataFrame(parts)
 
 
 def cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """How many texts of each split have no, one, two … labels, and the mean; empty where each has one."""
+    """Return how many texts of each split have no, one, two … labels, and the mean; empty where each has one."""
     splits = {name: split["labels"] for name, split in card["splits"].items() if "labels" in split}
     if not splits:
         return pd.DataFrame()
@@ -297,12 +157,7 @@ def cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """What models were once measured to reach: a row for each, with the 95 % interval over the sentences of a split.
-
-    Args:
-        known: `core.data.card.measured`.
-        rows: Of each split.
-    """
+    """Return what models reached (`core.data.card.measured`), a row for each, with 95 % intervals over the rows."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
@@ -322,19 +177,107 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
 
 
 def measured_phenomena(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Accuracy by phenomenon, a column for each model that was measured on it; what TF-IDF gets wrong stands first."""
+    """Return accuracy by phenomenon, a column for each model that was measured on it; what TF-IDF gets wrong first."""
     models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
     table = pd.DataFrame({name: found for name, found in models.items() if found})
     return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
 
 
+def _right(label: str, width: int, about: str = "") -> Column:
+    return Column(label, about, alignment="right", width=width)
+
+
+SPLIT_COLUMNS = {
+    "split": Column("Split", width=84),
+    "rows": _right("Rows", 62),
+    "median": _right("Median", 66, "Tokens of the text in the middle"),
+    "95 %": _right("95 %", 52, "95 % of the texts have at most this many tokens"),
+    "longest": _right("Longest", 68, "In tokens"),
+    "unknown": _right("Unknown", 76, "Share of the tokens"),
+    "cut": _right("Cut", 60, "Share of the texts"),
+    "repeats": _right("Repeats", 68, "Rows that repeat an earlier text of their split"),
+    "repeats as read": _right(
+        "As read", 68, "Rows that repeat an earlier text of their split as the tokenizer reads it"
+    ),
+    "also in train": _right("In train", 64, "Rows whose text is also a training text, letter by letter"),
+    "in train as read": _right("As read ", 68, "Rows whose text is a training text as the tokenizer reads it"),
+    "inside a training text": _right("In phrases", 88, "Share of the texts that are part of a training text"),
+}
+
+
+def _vocabulary(card: Mapping[str, Any]) -> str:
+    known = card["vocabulary"]
+    return f"vocabulary of {count(known['size'])} {'words' if known['tokenizer'] == 'word' else 'pieces'}"
+
+
+SPLITS = Figure[Mapping[str, Any]](
+    "splits",
+    "data",
+    "Splits",
+    None,
+    lambda card, look: Table(split_words(split_table(card)), SPLIT_COLUMNS),
+    note=_vocabulary,
+    reading=lambda card: (
+        f"{as_read_text(card)} Unknown: share of the tokens that the vocabulary of the training split lacks. "
+        "Cut: share of the texts."
+    ),
+    how="Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, "
+    "or lies inside a training text as a phrase, can be memorised instead of understood: scores on it flatter.",
+    tables=lambda card: {"Splits": split_table(card)},
+)
+CARDINALITY = Figure[Mapping[str, Any]](
+    "cardinality",
+    "data",
+    "Labels per text",
+    None,
+    lambda card, look: Table(cardinality_table(card), narrow=True),
+    note="how many texts have how many",
+    tables=lambda card: {"Labels a text": cardinality_table(card)},  # exported files keep their names
+)
+
+
 @dataclass(frozen=True)
 class Balance:
-    """Split → class → rows and share; `multi`: a text may have several labels."""
+    """The classes of each split."""
 
-    shares: Mapping[str, Mapping[str, tuple[int, float]]]
-    multi: bool
+    shares: Mapping[str, Mapping[str, tuple[int, float]]]  # split → class → rows and share
+    multi: bool = False  # whether a text may have several labels
     ordered: bool = False
+
+
+def draw_classes(balance: Balance, look: Look) -> go.Figure:
+    """Draw a panel for each split, a bar for each class."""
+    t, splits = look.tokens, balance.shares
+    classes = list(next(iter(splits.values())))
+    names = [escape_text(clipped(name, 22)) for name in classes]  # as an axis can hold it
+    few = len(classes) <= NAMED
+    colours = class_colours(t, classes, ordered=balance.ordered) if few else [t.accent] * len(classes)
+    titles, height = [[escape_text(name) for name in splits]], max(200, 60 + 30 * len(classes))
+    figure = Panels(look, titles, height=height, shared_yaxes=True, horizontal_spacing=0.03)
+    for column, (split, found) in enumerate(splits.items(), 1):
+        rows, parts = zip(*(found[name] for name in classes), strict=True)
+        figure.add_bar(
+            x=parts,
+            y=names,
+            orientation="h",
+            width=0.62,
+            marker={"color": colours, "line": {"width": 0}, "cornerradius": 3},
+            text=[percent(part) for part in parts],
+            textposition="outside",
+            cliponaxis=False,
+            textfont={"color": t.ink, "size": look.size(14)},
+            hovertext=[
+                f"{escape_text(split)}, {name}<br>{count(n)} rows, {percent(part)}"
+                for name, n, part in zip(names, rows, parts, strict=True)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            col=column,
+        )
+    top = max(share for found in splits.values() for _, share in found.values())
+    room = 1 + look.size(0.65)  # for the number behind the longest bar
+    figure.update_xaxes(range=[0, top * room], showticklabels=False)
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False, tickfont={"color": t.ink})
+    return figure.drawn()
 
 
 CLASSES = Figure[Balance](
@@ -342,17 +285,15 @@ CLASSES = Figure[Balance](
     "data",
     "Classes",
     None,
-    lambda balance, look: class_balance(balance.shares, look, ordered=balance.ordered),
+    draw_classes,
     note="share of each split",
     reading=lambda balance: (
         "The share of the texts of each split that have a label; a text may have several, or none."
         if balance.multi
         else "The share of each class in each split. A model that always says the largest class is right that often."
     ),
-    how=(
-        "Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on "
-        "another."
-    ),
+    how="Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on "
+    "another.",
 )
 
 
@@ -361,16 +302,42 @@ class Lengths:
     """How long the texts of a split are."""
 
     split: str
-    about: Mapping[str, Any]
-    """What the card of the data set says of it."""
-    longest: int
-    """Tokens that a model reads."""
+    about: Mapping[str, Any]  # what the card of the data set says of it
+    longest: int  # tokens that a model reads; 0: all
 
 
-def _draw_lengths(shown: Lengths, look: Look) -> go.Figure:
-    tokens = shown.about["tokens"]
-    bins = tokens["histogram"]
-    return lengths(bins["edges"], bins["rows"], shown.longest, tokens["cut_texts_share"], look)
+def draw_lengths(shown: Lengths, look: Look) -> go.Figure:
+    """Draw a histogram of lengths, and where the model stops reading."""
+    t, tokens = look.tokens, shown.about["tokens"]
+    edges, rows = tokens["histogram"]["edges"], tokens["histogram"]["rows"]
+    bins = list(itertools.pairwise(edges))
+    names = [str(low) if high - low == 1 else f"{low} to {high - 1}" for low, high in bins[:-1]]
+    names.append(f"{edges[-2]} or more")
+    # Bins differ in width by a token: rows per token of length keep the shape true.
+    heights = [n / (high - low) for n, (low, high) in zip(rows, bins, strict=True)]
+    figure = Panels(look, [[""]], height=300)
+    figure.add_bar(
+        x=list(edges[:-1]),
+        y=heights,
+        width=[(high - low) * 0.94 for low, high in bins],
+        offset=0,
+        marker={"color": t.accent, "opacity": 0.75, "line": {"width": 0}},
+        hovertext=[f"{name} tokens<br>{count(n)} texts" for name, n in zip(names, rows, strict=True)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    top, right, end = max(heights, default=1.0) or 1.0, float(edges[-1]), shown.longest
+    if end:
+        right = max(right, end * 1.02)
+        line = {"color": t.ink, "width": look.size(1.6), "dash": "dot"}
+        figure.add_shape(type="line", x0=end, x1=end, y0=0, y1=top * 1.12, line=line)
+        text = f"read to {end}: {percent(tokens['cut_texts_share'])} of the texts are cut"
+        late = end > right / 2  # written where there is room for it
+        side = {"xanchor": "right" if late else "left", "yanchor": "bottom", "xshift": 2 if late else -2}
+        figure.add_annotation(x=end, y=top * 1.12, text=text, font={"color": t.ink}, **side)
+    figure.update_xaxes(title="tokens in a text", range=[0, right * 1.01])
+    figure.update_yaxes(title="texts per token of length", range=[0, top * 1.3])
+    figure.update_layout(margin={"t": 8}, bargap=0)
+    return figure.drawn()
 
 
 LENGTHS = Figure[Lengths](
@@ -378,23 +345,42 @@ LENGTHS = Figure[Lengths](
     "data",
     "Lengths",
     None,
-    _draw_lengths,
+    draw_lengths,
     note=lambda shown: f"{shown.split}, n = {count(shown.about['rows'])}",
     reading="How long texts are before they are cut; the last bar also holds everything longer.",
-    how=(
-        "Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
-        "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length."
-    ),
+    how="Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
+    "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length.",
 )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What models once reached on exactly this content: the table of `measured_phenomena`, when, on how many texts."""
+    """What models once reached on exactly this content, when, on how many texts."""
 
-    table: pd.DataFrame
+    table: pd.DataFrame  # that of `measured_phenomena`: the first model is the yardstick
     date: str
     n: int
+
+
+def draw_measured(shown: Measured, look: Look) -> go.Figure:
+    """Draw the accuracy of several models on each phenomenon; the yardstick as a ring, the first row on top."""
+    t, table = look.tokens, shown.table
+    names = [escape_text(name) for name in table["phenomenon"]]
+    figure = Panels(look, [[""]], height=90 + 30 * len(names))
+    ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
+    dots = [
+        {"symbol": symbol, "size": look.size(10), "color": colour}
+        for symbol, colour in zip(SYMBOLS, t.categories, strict=False)
+    ]
+    for name, marker in zip(table.columns.drop("phenomenon"), (ring, *dots), strict=False):
+        hover = f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>"
+        own = {"mode": "markers", "marker": marker, "hovertemplate": hover}
+        figure.add_scatter(x=table[name], y=names, name=escape_text(name), **own)
+    figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
+    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
+    legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": t.ink}}
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.size(34)})
+    return figure.drawn()
 
 
 MEASURED = Figure[Measured](
@@ -402,14 +388,12 @@ MEASURED = Figure[Measured](
     "data",
     "What models reach",
     None,
-    lambda shown, look: measured(shown.table, look),
+    draw_measured,
     note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",
     reading=(
         "Accuracy on the test sentences of each phenomenon, what TF-IDF gets wrong on top. In the table, ± is half of "
         "the 95 % interval over the sentences of a split, at the mean over the seeds."
     ),
-    how=(
-        "Trained once from the command line on exactly this content (its fingerprint is compared), and kept with the "
-        "program. A phenomenon far to the left of a model's mean is what it has not learned."
-    ),
+    how="Trained once from the command line on exactly this content (its fingerprint is compared), and kept with the "
+    "program. A phenomenon far to the left of a model's mean is what it has not learned.",
 )

@@ -21,8 +21,7 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
-LABELS_SHOWN = 200
-"""Rows of the table; its CSV has all."""
+LABELS_SHOWN = 200  # rows of the table; its CSV has all
 COLUMNS = {
     "text": Column("Sentence", width=520),
     "truth": Column("Is", width=95),
@@ -33,79 +32,67 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class Doubted:
-    """What was found of a run."""
-
-    found: Mapping[str, Any]
-    """As `core.failures.label_errors.label_errors` gives it."""
-
-    @property
-    def said(self) -> str:
-        """How many are likely wrong, by split."""
-        each = zip(self.found["likely"].items(), self.found["n"].values(), strict=True)
-        return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
-
-
-def doubted(source: Source) -> Doubted:
-    """What was found; raises `NotAvailable` where nobody has looked."""
+def doubted(source: Source) -> Mapping[str, Any]:
+    """Return what `core.failures.label_errors.label_errors` found; NotAvailable: nobody has looked."""
     found = source.reader.doubted(source.record, source.split)
     if found is None:
         how = f"`sentiscope errors {source.record.run} --label-errors` does it"
         raise NotAvailable(f"nobody has looked for doubtful labels yet; {how}")
-    return Doubted(found)
+    return found
 
 
-def conflicts_table(shown: Doubted) -> pd.DataFrame:
-    """Texts that stand in the data with several labels."""
+def _likely(found: Mapping[str, Any]) -> str:
+    each = zip(found["likely"].items(), found["n"].values(), strict=True)
+    return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
+
+
+def conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return texts that stand in the data with several labels."""
     said = [
-        {"text": each["text"], "labels": ", ".join(f"{name} {number}" for name, number in each["labels"].items())}
-        for each in shown.found["conflicts"]
+        (each["text"], ", ".join(f"{name} {number}" for name, number in each["labels"].items()))
+        for each in found["conflicts"]
     ]
     return pd.DataFrame(said, columns=["text", "labels"])
 
 
-def _draw(shown: Doubted, look: Look) -> Table:
-    rows = doubted_rows(dict(shown.found)).reindex(columns=list(COLUMNS)).head(LABELS_SHOWN)
+def _draw(found: Mapping[str, Any], look: Look) -> Table:
+    rows = doubted_rows(dict(found)).reindex(columns=list(COLUMNS)).head(LABELS_SHOWN)
     return Table(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
 
 
-DOUBTED: Figure[Doubted] = Figure(
+DOUBTED: Figure[Mapping[str, Any]] = Figure(
     "label-errors",
     "errors",
     "Likely label errors",
     doubted,
     _draw,
-    note=lambda shown: shown.said,
-    reading=lambda shown: (
-        f"{shown.found['left_out']}."
-        if shown.found["left_out"]
+    note=_likely,
+    reading=lambda found: (
+        f"{found['left_out']}."
+        if found["left_out"]
         else "The most doubtful first. A doubt is no verdict: read them, and correct the data, not the list."
     ),
     how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are judged by TF-IDF that was fitted on "
     "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
     "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
-    tables=lambda shown: {"Label errors": doubted_rows(dict(shown.found)), "Two labels": conflicts_table(shown)},
+    tables=lambda found: {"Label errors": doubted_rows(dict(found)), "Two labels": conflicts_table(found)},
 )
 
 
-WORDS_SHOWN = 12
-"""Words of either side; the CSV has all that are listed."""
+WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
 
 
 @dataclass(frozen=True)
 class Shifted:
     """What was found of a split."""
 
-    found: Mapping[str, Any]
-    """As `core.failures.shift.shift` gives it."""
+    found: Mapping[str, Any]  # as `core.failures.shift.shift` gives it
     split: str
-    picked: str = ""
-    """The words that are selected."""
+    picked: str = ""  # the words that are selected
 
     @property
     def sentence(self) -> str:
-        """The one number in words."""
+        """Say the one number in words."""
         if self.found["left_out"]:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
@@ -117,10 +104,8 @@ class Shifted:
 
 
 def shifted(source: Source) -> Shifted:
-    """What was found; raises `NotAvailable` where nobody has looked."""
-    if not source.split:
-        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    found = source.reader.shifted(source.record, source.split)
+    """Return what was found; NotAvailable: nobody has looked."""
+    found = source.reader.shifted(source.record, source.evaluated)
     if found is None:
         how = f"`sentiscope shift {source.record.run} --split {source.split}` does it"
         raise NotAvailable(f"nobody has compared {source.split} with training yet; {how}")
@@ -132,37 +117,25 @@ def _chance(p: float) -> str:
 
 
 def shift_rows(shown: Shifted) -> pd.DataFrame:
-    """A row for each measure: AUC, words of a text, unknown words, the share of each class."""
-    found, rows = shown.found, []
+    """Return a row for each measure: AUC, words of a text, unknown words, the share of each class."""
+    found = shown.found
+    rows = [(each["name"], each, each["p"]) for each in found["measures"]]
+    rows += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
     if auc := found["auc"]:
-        low, high = auc["interval"]
-        rows.append({"measure": "AUC of telling them apart", "difference": auc["value"], "low": low, "high": high})
-        rows[0]["p"] = auc["p"]
-    measured = [(each["name"], each, each["p"]) for each in found["measures"]]
-    measured += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
-    for name, each, p in measured:
-        low, high = each["interval"]
-        ends = {"training": each["training"], "split": each["split"], "difference": each["difference"]}
-        rows.append({"measure": name, **ends, "low": low, "high": high, "p": p})
-    return pd.DataFrame(rows, columns=["measure", "training", "split", "difference", "low", "high", "p"])
+        rows.insert(0, ("AUC of telling them apart", {**auc, "difference": auc["value"]}, auc["p"]))
+    names = ["training", "split", "difference"]
+    made = [(name, *(each.get(key, math.nan) for key in names), *each["interval"], p) for name, each, p in rows]
+    return pd.DataFrame(made, columns=["measure", *names, "low", "high", "p"])
 
 
 def _draw_numbers(shown: Shifted, look: Look) -> Table:
-    rows = []
+    names, rows = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"], []
     for each in shift_rows(shown).to_dict("records"):
         one = math.isnan(each["training"])  # AUC is of both at once
         value = number if one else signed
-        rows.append(
-            {
-                "Measure": each["measure"],
-                "Training": "" if one else number(each["training"]),
-                shown.split.capitalize(): "" if one else number(each["split"]),
-                "Difference": number(each["difference"]) if one else signed(each["difference"], 3),
-                "95 % interval": f"{value(each['low'], 3)} to {value(each['high'], 3)}",
-                "p": _chance(each["p"]),
-            }
-        )
-    names = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"]
+        ends = f"{value(each['low'], 3)} to {value(each['high'], 3)}"
+        means = ["" if one else number(each[name]) for name in ("training", "split")]
+        rows.append((each["measure"], *means, value(each["difference"], 3), ends, _chance(each["p"])))
     table = pd.DataFrame(rows, columns=["Measure", *names])
     return Table(table, dict.fromkeys(names, Column(alignment="right")), narrow=True)
 
@@ -193,18 +166,15 @@ def shift_words_table(shown: Shifted) -> IntervalTable:
     )
 
 
-def _note(shown: Shifted) -> str:
-    n = shown.found["n"]
-    return f"{count(n['split'])} of {shown.split} beside {count(n['training'])} of training"
-
-
 SHIFT: Figure[Shifted] = Figure(
     "shift",
     "errors",
     "Shift between training and test",
     shifted,
     _draw_numbers,
-    note=_note,
+    note=lambda shown: (
+        f"{count(shown.found['n']['split'])} of {shown.split} beside {count(shown.found['n']['training'])} of training"
+    ),
     reading=lambda shown: (
         f"Difference: {shown.split} less training. Unknown: words of a text that no (other) training text has."
     ),

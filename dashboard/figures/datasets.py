@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from core.data import library
-from core.data.config import DataConfig
 from core.data.held import held
 from core.data.sources import SOURCES, parts
 from core.data.table import TRAIN, Dataset, indicators
@@ -25,8 +24,7 @@ BUILT_IN = "built-in"
 CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
 """The built-in corpus seen with two, three or five classes."""
 PAGE_ROWS = 50
-SHOWN_CHARACTERS = 220
-"""Of a text in the table; the whole text opens below it."""
+SHOWN_CHARACTERS = 220  # of a text in the table; the whole text opens below it
 SHOWN_TOKENS = 400
 
 
@@ -34,12 +32,10 @@ SHOWN_TOKENS = 400
 class Option:
     """One entry of the list of data sets."""
 
-    id: str
-    """What the list shows and a link carries."""
+    id: str  # what the list shows and a link carries
     settings: dict[str, Any]
     """Dotted settings of a training run on it, `data.name` included."""
-    lacking: str = ""
-    """Why it cannot be opened here and what to do; empty: it can."""
+    lacking: str = ""  # why it cannot be opened here and what to do; empty: it can
 
 
 @dataclass(frozen=True)
@@ -63,9 +59,12 @@ class Filters:
 
 
 def options(folder: Path, hub: bool) -> list[Option]:
-    """What can be opened here first: built-in, own files, local copies, the hub; then the rest, and how to get it."""
+    """Return first what can be opened here: built-in, own files, local copies, the hub; then how to get the rest."""
     scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
-    own = [Option(choice.id, chosen_settings(choice.config)) for choice in library.choices(folder)]
+    own = []
+    for choice in library.choices(folder):  # without settings that are left to inspection
+        chosen = {f"data.{name}": getattr(choice.config, name) for name in library.CHOSEN}
+        own.append(Option(choice.id, {name: value for name, value in chosen.items() if value}))
     named = [
         Option(source.name, {"data.name": source.name}, held(source, hub=hub).lacking)
         for source in SOURCES.values()
@@ -75,16 +74,7 @@ def options(folder: Path, hub: bool) -> list[Option]:
 
 
 def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
-    """The option of that name, or one for the path of a file or folder.
-
-    Args:
-        name: As chosen, typed or found in a link; several names with + between are one.
-        known: What `options` gives.
-        allowed: Which paths of this machine may be opened.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """Return the option of that name (with +: several), or one for a path of a file or folder; InputError: neither."""
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found
@@ -96,14 +86,8 @@ def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
     return Option(name, {"data.name": name})
 
 
-def chosen_settings(config: DataConfig) -> dict[str, Any]:
-    """The dotted settings of a confirmed file, without those left to inspection."""
-    chosen = {f"data.{name}": getattr(config, name) for name in library.CHOSEN}
-    return {name: value for name, value in chosen.items() if value}
-
-
 def named_table(hub: bool) -> pd.DataFrame:
-    """Every named data set: whether it can be opened here, where it is given out, how its files are laid out."""
+    """Return every named data set: whether it can be opened here, where it is given out, how its files are laid out."""
     rows = [
         {
             "Name": source.name,
@@ -120,7 +104,7 @@ def named_table(hub: bool) -> pd.DataFrame:
 
 
 def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
-    """The rows that are asked for, with their split and the name of their class.
+    """Return the rows that are asked for, with their split and the name of their class.
 
     The words are looked for as they are, in upper or lower case, never as a pattern.
     """
@@ -147,24 +131,19 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
 
 
 def phenomena(dataset: Dataset) -> list[str]:
-    """The phenomena that the training split names, by alphabet."""
+    """Return the phenomena that the training split names, by alphabet."""
     rows = dataset.splits[TRAIN]
     return sorted(map(str, rows["phenomenon"].dropna().unique())) if "phenomenon" in rows else []
 
 
 def preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
-    """Each step that changes a text, as (name, text after it), and all its tokens, those included that are cut off."""
-    encoding = uncut(tokenizer).encode(text)
+    """Return each step that changes a text, as (name, text after it), and all its tokens, even if they are cut off."""
+    whole = copy.copy(tokenizer)
+    whole.max_length = 0  # reads to the end
+    encoding = whole.encode(text)
     read = set(tokenizer.cut(encoding.ids, range(len(encoding.ids))))
     pieces = [
         Piece(token, number, number == UNKNOWN, place not in read)
         for place, (token, number) in enumerate(zip(encoding.tokens, encoding.ids, strict=True))
     ]
     return steps(text, tokenizer.config), pieces
-
-
-def uncut(tokenizer: Tokenizer) -> Tokenizer:
-    """The same tokenizer, reading to the end."""
-    whole = copy.copy(tokenizer)
-    whole.max_length = 0
-    return whole

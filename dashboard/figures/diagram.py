@@ -18,12 +18,10 @@ from dashboard.figures.source import Source
 from dashboard.figures.theme import SANS, Look
 
 WIDTH = 540
-LEFT, RIGHT = 46, 526
-"""Edges of a box; left of them run the residual connections."""
+LEFT, RIGHT = 46, 526  # edges of a box; left of them run the residual connections
 CENTRE = (LEFT + RIGHT) / 2
 GAP, PAD, TITLE, LINE = 20, 11, 20, 19
-CHARACTERS = 70
-"""Of a line of detail: at 14 pixels it then stays inside its box."""
+CHARACTERS = 70  # of a line of detail: at 14 pixels it then stays inside its box
 
 
 @dataclass
@@ -51,7 +49,7 @@ class _Canvas:
 
 
 def diagram(parts: Sequence[Part], look: Look) -> str:
-    """The drawing as a document of its own; `described` is its alternative text."""
+    """Return the drawing as a document of its own; `described` is its alternative text."""
     canvas, tokens = _Canvas(look, 16), look.tokens
     canvas.text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
     canvas.text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")
@@ -72,7 +70,7 @@ def diagram(parts: Sequence[Part], look: Look) -> str:
 
 
 def described(parts: Sequence[Part]) -> str:
-    """The same in words, in the same order."""
+    """Say the same in words, in the same order."""
     return "From text to answer: " + "; ".join(_sentences(parts)) + "."
 
 
@@ -91,7 +89,7 @@ def _size(part: Part, form: str) -> str:
 
 
 def _layers(canvas: _Canvas, layer: Sequence[Part]) -> None:
-    """The repeated parts in a field of their own, each branch with its residual connection."""
+    """Draw the repeated parts, each branch with its residual connection."""
     tokens, times = canvas.look.tokens, layer[0].times
     canvas.arrow(canvas.y + GAP)
     start, place = canvas.y, len(canvas.marks)
@@ -110,14 +108,12 @@ def _layers(canvas: _Canvas, layer: Sequence[Part]) -> None:
             _sum(canvas, left)
     canvas.y += 12
     canvas.path(f"M{CENTRE:g} {canvas.y - 12:g}V{canvas.y:g}")
-    field_mark = (
-        f'<rect x="6" y="{start:g}" width="{WIDTH - 12}" height="{canvas.y - start:g}" rx="8" fill="{tokens.panel}"/>'
-    )
-    canvas.marks.insert(place, field_mark)
+    size = f'width="{WIDTH - 12}" height="{canvas.y - start:g}" rx="8" fill="{tokens.panel}"'
+    canvas.marks.insert(place, f'<rect x="6" y="{start:g}" {size}/>')
 
 
 def _sum(canvas: _Canvas, left: float) -> None:
-    """Where a branch comes back to what went around it."""
+    """Draw where a branch comes back to what went around it."""
     y = canvas.y + GAP
     canvas.arrow(y - 8)
     canvas.path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")
@@ -130,7 +126,6 @@ def _sum(canvas: _Canvas, left: float) -> None:
 
 
 def _box(canvas: _Canvas, part: Part) -> None:
-    """Title and size on one line, then the detail, then what else an attention has."""
     tokens, top = canvas.look.tokens, canvas.y
     detail = textwrap.wrap(part.detail, CHARACTERS)
     terms = [(term.name, textwrap.wrap(term.detail, CHARACTERS)) for term in part.terms]
@@ -158,7 +153,7 @@ def _attributes(style: dict[str, object]) -> str:
 
 
 def parts_frame(made: Sequence[Part]) -> pd.DataFrame:
-    """The diagram as a table, one row for each part and each term of the attention."""
+    """Return the diagram as a table, a row for each part and each term of the attention."""
     rows: list[tuple[str, str, str, int, int]] = []
     for part in made:
         rows.append((part.title, "", part.detail, part.parameters, part.times))
@@ -182,8 +177,7 @@ def _of_run(source: Source) -> Made:
 
 
 def _draw(made: Made, look: Look) -> Component:
-    data = {"svg": diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}
-    return Component("diagram", data, look)
+    return Component("diagram", {"svg": diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}, look)
 
 
 DIAGRAM = Figure(
@@ -193,9 +187,7 @@ DIAGRAM = Figure(
     _of_run,
     _draw,
     note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",
-    reading=(
-        "From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
-        "A line on the left goes around a part, and is added to what comes out of it."
-    ),
+    reading="From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
+    "A line on the left goes around a part, and is added to what comes out of it.",
     tables=lambda made: {"Parts": parts_frame(made.parts)},
 )

@@ -24,13 +24,13 @@ from dashboard.figures.theme import Look, spread
 if TYPE_CHECKING:
     from core.interpret.templates import Reach
 
-HALF = 0.5
-
 
 def _classes(source: Source) -> Sequence[str]:
-    """Those to choose from: of two, one says it all."""
-    classes = source.record.classes
-    return () if source.record.task == "single" and len(classes) == 2 else classes
+    return () if _half(source) else source.record.classes  # of two, one says it all
+
+
+def _half(source: Source) -> bool:
+    return source.record.task == "single" and len(source.record.classes) == 2
 
 
 OF = Option(
@@ -50,14 +50,12 @@ class Distance:
     template: str
     target: str
     steps: tuple[Step, ...]
-    reaches: tuple[tuple[str, Reach], ...]
-    """By run, in order."""
-    half: bool
-    """Whether 0.5 is where the answer changes."""
+    reaches: tuple[tuple[str, Reach], ...]  # by run, in order
+    half: bool  # whether 0.5 is where the answer changes
 
     @property
     def notes(self) -> list[str]:
-        """What is unknown or cut off."""
+        """Return what is unknown or cut off."""
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
@@ -70,7 +68,7 @@ class Asked(NamedTuple):
 
 
 def asked(source: Source, insert: str = FILLER) -> Asked:
-    """The text of a source as a template, or one of ours by its name, for its run and all others.
+    """Read the text of a source as a template, or one of ours by its name, for its run and all others.
 
     Raises:
         NotAvailable: no place is marked in it, or a run lacks the class.
@@ -86,34 +84,32 @@ def asked(source: Source, insert: str = FILLER) -> Asked:
 
 
 def distance(source: Source, insert: str = FILLER) -> Distance:
-    """What all of them say of it; raises as `asked`."""
+    """Return what all of them say of it; raises as `asked`."""
     runs, filled, target = asked(source, insert)
     reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
-    # Of several classes or labels another one may win below or above it.
-    half = source.record.task == "single" and len(source.record.classes) == 2
-    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, half)
+    # Of several classes or labels another one may win below or above 0.5.
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _half(source))
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:
-    """P over the words between: a colour and a mark for each run, dashed without the negation."""
+    """Draw P over the words between: a colour and a mark for each run, dashed without the negation."""
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
     ends, chance = [], f"P({escape_text(shape.target)})"
     for place, (run, found) in enumerate(shape.reaches):
         own, symbol = colour(look, place), SYMBOLS[place % len(SYMBOLS)]
-        for values, texts, dash, what in (
-            (found.probabilities, [step.text for step in shape.steps], "solid", ""),
-            (found.without, [step.without or "" for step in shape.steps], "dash", ", without the negation"),
-        ):
-            if values is None:
-                continue
+        texts, bare = [step.text for step in shape.steps], [step.without or "" for step in shape.steps]
+        kinds = [(found.probabilities, texts, "solid", "", 2.4, 8)]
+        if found.without is not None:
+            kinds.append((found.without, bare, "dash", ", without the negation", 1.2, 5))
+        for values, words, dash, what, width, size in kinds:
             figure.add_scatter(
                 x=x,
                 y=values.tolist(),
                 mode="lines+markers",
-                line={"color": own, "width": look.size(1.2 if dash == "dash" else 2.4), "dash": dash},
-                marker={"color": own, "size": look.size(5 if dash == "dash" else 8), "symbol": symbol},
-                customdata=[escape_text(text) for text in texts],
+                line={"color": own, "width": look.size(width), "dash": dash},
+                marker={"color": own, "size": look.size(size), "symbol": symbol},
+                customdata=[escape_text(text) for text in words],
                 hovertemplate=f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
             )
         end = float(found.probabilities[-1])
@@ -121,7 +117,7 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
     for y, (_, text, own) in zip(spread([end for end, _, _ in ends], 0.08), ends, strict=True):
         figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
     if shape.half:
-        figure.add_hline(HALF, line={"color": t.right, "width": look.size(1.2), "dash": "dot"})
+        figure.add_hline(0.5, line={"color": t.right, "width": look.size(1.2), "dash": "dot"})
     figure.update_xaxes(title="words between", tickvals=x)
     figure.update_yaxes(title=chance, range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
     return figure.drawn()
@@ -131,7 +127,7 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 
 
 def distance_table(shape: Distance) -> pd.DataFrame:
-    """One row for each run and step."""
+    """Return a row for each run and step."""
     rows = []
     for run, found in shape.reaches:
         for place, step in enumerate(shape.steps):
@@ -157,11 +153,9 @@ DISTANCE = Figure(
     draw_distance,
     note="one sentence",
     reading=_reading,
-    how=(
-        "The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
-        "mark the negation. Every text is read as the runs were trained. One sentence is an example, no measurement: "
-        "the words that are put in push by themselves, which the dashed line shows."
-    ),
+    how="The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
+    "mark the negation. Every text is read as the runs were trained. One sentence is an example, no measurement: "
+    "the words that are put in push by themselves, which the dashed line shows.",
     options=(OF,),
     tables=lambda shape: {"Distance": distance_table(shape)},
 )

@@ -23,18 +23,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Node = str | list[Any]
-EMPTY = frozenset({"col", "br"})
-"""Tags that have no end."""
+EMPTY = frozenset({"col", "br"})  # tags that have no end
 
 
 def element(tag: str, *children: Node | None, **attributes: str) -> Node:
-    """A node; of the names of attributes a final `_` is left away and each other `_` is a dash."""
+    """Return a node; of the names of attributes a final `_` is left away and each other `_` is a dash."""
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     return [tag, named, *(child for child in children if child is not None)]
 
 
 def write_node(node: Node) -> str:
-    """The node as HTML."""
+    """Write the node as HTML."""
     if isinstance(node, str):
         return escape(node)
     tag, attributes, *children = node
@@ -43,21 +42,19 @@ def write_node(node: Node) -> str:
 
 
 ASSETS = Path(__file__).parent.parent / "assets"
-NOTHING = "–"
-"""In a cell that has no value."""
-TITLE = 60
-"""Pixels that a title takes above a chart, which on a page has its heading there."""
+NOTHING = "–"  # in a cell that has no value
+TITLE = 60  # pixels that a title takes above a chart, which on a page has its heading there
 _TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 
 @cache
 def asset(name: str) -> str:
-    """A constant of the dashboard: a style sheet or script kept in `assets/`."""
+    """Return a constant of the dashboard: a style sheet or script kept in `assets/`."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def as_draw(script: str) -> str:
-    """The module of one of our components as a script that defines the function `draw`."""
+    """Return the module of one of our components as a script that defines the function `draw`."""
     return script.replace("export default", "const draw =")
 
 
@@ -69,7 +66,7 @@ class Kept(go.Figure):
         self.__dict__["_words"] = drawn.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """As of the chart; whoever takes it must not change it."""
+        """Return the words of the chart; whoever takes them must not change them."""
         words: dict[str, Any] = self.__dict__["_words"]
         return words
 
@@ -78,15 +75,12 @@ class Kept(go.Figure):
 class Column:
     """How a column is headed and written."""
 
-    label: str = ""
-    """Empty: its name in the table."""
+    label: str = ""  # empty: its name in the table
     help: str = ""
-    decimals: int | None = None
-    """Of its numbers; None: whole numbers, or words."""
+    decimals: int | None = None  # of its numbers; None: whole numbers, or words
     alignment: Literal["left", "right"] | None = None
     """None: words at the left, numbers at the right."""
-    width: int | None = None
-    """Pixels on a page; None: as wide as it needs."""
+    width: int | None = None  # pixels on a page; None: as wide as it needs
 
 
 @dataclass(frozen=True)
@@ -95,17 +89,15 @@ class Table:
 
     rows: pd.DataFrame
     columns: Mapping[str, Column] = field(default_factory=dict)
-    narrow: bool = False
-    """On a page it is as wide as what it holds, not as the page."""
-    title: str = ""
-    """Above it where it stands alone."""
+    narrow: bool = False  # on a page it is as wide as what it holds, not as the page
+    title: str = ""  # above it where it stands alone
 
     def column(self, name: str) -> Column:
-        """The words of a column."""
+        """Return the words of a column."""
         return self.columns.get(name, Column())
 
     def html(self) -> str:
-        """As markup without a style of its own; whatever a person wrote is escaped."""
+        """Write it as markup without a style of its own; whatever a person wrote is escaped."""
         names = [str(name) for name in self.rows]
         columns = [(self.column(name), self._side(name)) for name in names]
         head = "".join(
@@ -152,31 +144,29 @@ class Component:
     """
 
     name: str
-    data: Mapping[str, Any]
-    """Plain values for JSON."""
+    data: Mapping[str, Any]  # plain values for JSON
     look: Look
-    title: str = ""
-    """Above it where it stands alone."""
+    title: str = ""  # above it where it stands alone
     still: Callable[[], str] | None = None
     """Gives markup that shows the same without a script, for exported files; None: there the script draws too."""
 
     @property
     def script(self) -> str:
-        """As a module."""
+        """Return the script as a module."""
         return asset(f"{self.name}.js")
 
     @property
     def style(self) -> str:
-        """Of what the script draws; it may use the variables of Streamlit's theme."""
+        """Return the style of what the script draws; it may use the variables of Streamlit's theme."""
         return asset(f"{self.name}.css")
 
     @property
     def root(self) -> str:
-        """The element that the script fills."""
+        """Return the element that the script fills."""
         return f'<div class="{self.name}"></div>'
 
     def html(self, place: str) -> str:
-        """As markup that draws itself; `place` is the id of its element, once in a document."""
+        """Write it as markup that draws itself; `place` is the id of its element, once in a document."""
         t = self.look.tokens
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
         colours = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
@@ -201,7 +191,7 @@ Drawing: TypeAlias = go.Figure | Table | Component
 
 
 def titled(drawing: Drawing, words: str) -> Drawing:
-    """The same with its heading, for where it stands alone."""
+    """Return the same with its heading, for where it stands alone."""
     if not isinstance(drawing, go.Figure):
         return replace(drawing, title=words)
     drawing.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
@@ -209,7 +199,7 @@ def titled(drawing: Drawing, words: str) -> Drawing:
 
 
 def fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
-    """It as a part of an HTML document.
+    """Write it as a part of an HTML document.
 
     Args:
         drawing: What is drawn.

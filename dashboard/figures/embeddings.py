@@ -26,12 +26,11 @@ from dashboard.figures.theme import Look
 HOVERED = 5_000
 """Above so many points their texts would weigh more than the figure; they are read by selecting."""
 TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
-WORDS = 70
-"""Characters of a sentence that are shown when it is pointed at."""
+WORDS = 70  # characters of a sentence that are shown when it is pointed at
 
 
 def hover_words(points: pd.DataFrame) -> list[str]:
-    """The beginning of each sentence and its prediction; nothing where there are too many."""
+    """Return the beginning of each sentence and its prediction; nothing where there are too many."""
     if len(points) > HOVERED:
         return []
     return [
@@ -41,7 +40,7 @@ def hover_words(points: pd.DataFrame) -> list[str]:
 
 
 def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
-    """What lies along each axis; nothing where a direction means nothing."""
+    """Return what lies along each axis; nothing where a direction means nothing."""
     if not made.explained:
         return [""] * config.dimensions
     of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
@@ -49,17 +48,17 @@ def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
 
 
 def map_name(config: ProjectionConfig) -> str:
-    """`t-SNE, 2-D`."""
+    """Return `t-SNE, 2-D`."""
     return f"{NAMES[config.method]}, {config.dimensions}-D"
 
 
 def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
-    """How far the map can be believed."""
+    """Return how far the map can be believed."""
     quality, n = made.quality, len(made.quality.rows)
     stats = []
     if not quality.reason:
-        stats.append(Stat(f"Silhouette, {width}-D original", float(quality.space.mean()), (-1.0, 1.0), n))
-        stats.append(Stat(f"Silhouette, {map_name(config)}", float(quality.plane.mean()), (-1.0, 1.0), n))
+        for name, samples in ((f"{width}-D original", quality.space), (map_name(config), quality.plane)):
+            stats.append(Stat(f"Silhouette, {name}", float(samples.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
         stats.append(Stat(f"{NEIGHBOURS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
     if made.explained:
@@ -68,7 +67,7 @@ def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[St
 
 
 def point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
-    """The map as a table: row, coordinates, silhouettes where measured, and what is known of the sentence."""
+    """Return the map as a table: row, coordinates, silhouettes where measured, and what is known of the sentence."""
     axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
     table = pd.DataFrame({"row": made.rows, **axes})
     if not made.quality.reason:
@@ -84,6 +83,7 @@ READING: dict[Method, str] = {
     "tsne": ("Each point is a sentence; neighbours are alike. Sizes of clusters and gaps between them mean nothing."),
     "umap": "Each point is a sentence; neighbours are alike. Distances between clusters mean little.",
 }
+FIELD = " A line of the field encloses a tenth, three, five, seven or nine tenths of the points."
 HOW: dict[Method, str] = {
     "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
     "exactly.",
@@ -155,24 +155,16 @@ class Mapped:
 
     files: MapFiles
     made: Projection
-    placed: pd.DataFrame
-    """The texts on it, in the order of the map."""
-    total: int
-    """Texts of the split."""
+    placed: pd.DataFrame  # the texts on it, in the order of the map
+    total: int  # texts of the split
     colour: str
     classes: tuple[str, ...]
-    width: int
-    """Dimensions of the original space."""
-    ordered: bool = False
-    """Whether the classes stand in an order, the worst first."""
-    find: str = ""
-    """What was searched in the texts; empty: nothing."""
-    density: bool = False
-    """Whether the field behind the points is drawn."""
-    groups: FoundGroups | None = None
-    """Those of the split, where they are its colours."""
-    typed: Placed | None = None
-    """A text that somebody put on it."""
+    width: int  # dimensions of the original space
+    ordered: bool = False  # whether the classes stand in an order, the worst first
+    find: str = ""  # what was searched in the texts; empty: nothing
+    density: bool = False  # whether the field behind the points is drawn
+    groups: FoundGroups | None = None  # those of the split, where they are its colours
+    typed: Placed | None = None  # a text that somebody put on it
     marked: tuple[int, ...] = ()
     """Rows of the split that are selected,"""
     near: tuple[int, ...] = ()
@@ -182,17 +174,17 @@ class Mapped:
 
     @property
     def found(self) -> tuple[int, ...]:
-        """Rows of the split on the map whose texts contain what was searched."""
+        """Return the rows of the split on the map whose texts contain what was searched."""
         return tuple(self.made.rows[containing(self.placed, self.find)].tolist())
 
     @property
     def config(self) -> ProjectionConfig:
-        """What kind of map it is."""
+        """Return what kind of map it is."""
         return self.files.config
 
 
 def containing(points: pd.DataFrame, find: str) -> np.ndarray:
-    """(n,) bool: the sentences that a rule `text~` has; none where nothing is asked."""
+    """Return (n,) bool: the sentences that a rule `text~` has; none where nothing is asked."""
     if not find.strip():
         return np.zeros(len(points), bool)
     found: np.ndarray = points["text"].str.casefold().str.contains(find.strip().casefold(), regex=False).to_numpy(bool)
@@ -200,7 +192,7 @@ def containing(points: pd.DataFrame, find: str) -> np.ndarray:
 
 
 def map_config(source: Source) -> ProjectionConfig:
-    """The map as chosen; PCA places all texts, so that their number does not matter."""
+    """Return the map as chosen; PCA places all texts, so that their number does not matter."""
     method, dimensions = BY_NAME[str(source.chosen(METHOD))], DIMENSIONS_BY_NAME[str(source.chosen(DIMENSIONS))]
     rows = ROWS if method == "pca" else int(source.chosen(SENTENCES))
     space = str(source.chosen(SPACE))
@@ -208,18 +200,12 @@ def map_config(source: Source) -> ProjectionConfig:
 
 
 def mapped(source: Source) -> Mapped:
-    """A map that is there: PCA is made, others are read.
-
-    Raises:
-        NotAvailable: it has not been computed, or cannot be of this run.
-    """
+    """Return a map that is there: PCA is made, others are read; NotAvailable: not yet, or it cannot be of this run."""
     record, reader, config = source.record, source.reader, map_config(source)
     if "pooled" not in provides(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence")
-    if not source.split:
-        raise NotAvailable(f"it is {record.status} and has not been evaluated")
     try:
-        files = reader.map_files(record.run, source.split, config)
+        files = reader.map_files(record.run, source.evaluated, config)
     except InputError as error:
         raise NotAvailable(str(error)) from None
     made = reader.projection(record, files)
@@ -228,12 +214,11 @@ def mapped(source: Source) -> Mapped:
         asked += f" --space '{config.space}'" * bool(config.space)
         command = f"sentiscope project {record.run} --split {source.split} {asked}"
         raise NotAvailable(f"it has not been computed: {command}")
-    points = reader.points(record, source.split)
-    placed, colour = points.iloc[made.rows], str(source.chosen(COLOUR))
+    points, colour = reader.points(record, source.split), str(source.chosen(COLOUR))
     return Mapped(
         files,
         made,
-        placed,
+        points.iloc[made.rows],
         len(points),
         colour,
         record.classes,
@@ -275,19 +260,11 @@ def _note(shown: Mapped) -> str:
 
 
 def _how(shown: Mapped) -> str:
-    space = shown.config.space
-    place = "enter the first layer" if space == EMBEDDING else f"leave {space}"
-    of = (
-        f"The vectors that {place}, their mean over the tokens of a text"
-        if space
-        else "The vectors that the head reads"
-    )
+    of, space = "The vectors that the head reads", shown.config.space
+    if space:
+        place = "enter the first layer" if space == EMBEDDING else f"leave {space}"
+        of = f"The vectors that {place}, their mean over the tokens of a text"
     return HOW[shown.config.method].format(of)
-
-
-def _reading(shown: Mapped) -> str:
-    field = " A line of the field encloses a tenth, three, five, seven or nine tenths of the points."
-    return READING[shown.config.method] + field * shown.density
 
 
 MAP = Figure(
@@ -297,7 +274,7 @@ MAP = Figure(
     mapped,
     _draw,
     note=_note,
-    reading=_reading,
+    reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
     how=_how,
     options=(METHOD, DIMENSIONS, SPACE, COLOUR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),

@@ -26,34 +26,27 @@ OF_SPLIT = ("performance", "errors", "embeddings", "tokens")
 """Pages whose figures are about a split."""
 OF_TAGGED = ("tokens", "train", "models")
 """Pages whose figures are also of runs that give each word a tag."""
-OF_TEXT = ("sentence", "steps")
-"""Pages whose figures are about a text."""
+OF_TEXT = ("sentence", "steps")  # pages whose figures are about a text
 
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
     """What is read, how it is drawn and how it is put into words, under one name."""
 
-    name: str
-    """Of the exported file, of the download and for `--only`."""
+    name: str  # of the exported file, of the download and for `--only`
     page: str
     """The file of `screens` where it stands; one that its page does not place stands at its end."""
     title: Words[Shape]
     read: Callable[[Source], Shape] | None
     """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not
     of a run but of a data set or a sweep, whose page has its shape."""
-    draw: Callable[[Shape, Look], Drawing]
-    """As a chart, a table, or one of our components."""
-    note: Words[Shape] = ""
-    """n, or the setting: it stands beside the heading."""
+    draw: Callable[[Shape, Look], Drawing]  # as a chart, a table, or one of our components
+    note: Words[Shape] = ""  # n, or the setting: it stands beside the heading
     reading: Words[Shape] = ""
     """How to read it, in a sentence; also part of the alternative text."""
-    how: Words[Shape] = ""
-    """How it is computed, in at most three sentences of markdown."""
-    needs: str = ""
-    """What a model must provide (`core.models.provides`); empty: nothing."""
-    options: tuple[Option, ...] = ()
-    """What changes it."""
+    how: Words[Shape] = ""  # how it is computed, in at most three sentences of markdown
+    needs: str = ""  # what a model must provide (`core.models.provides`); empty: nothing
+    options: tuple[Option, ...] = ()  # what changes it
     spread: tuple[Option, ...] = ()
     """Those of its options of which `sentiscope figures` writes every value, each into a file."""
     tables: Callable[[Shape], Mapping[str, pd.DataFrame]] | None = None
@@ -62,7 +55,7 @@ class Figure(Generic[Shape]):
     """On how many texts each of its parts rests; below `decisions.FEW` a page says so."""
 
     def shape(self, source: Source) -> Shape:
-        """What is drawn of a source.
+        """Return what is drawn of a source.
 
         Raises:
             NotAvailable: this run has nothing of the kind, and why.
@@ -77,7 +70,7 @@ class Figure(Generic[Shape]):
         return self.read(source)
 
     def there(self, source: Source) -> bool:
-        """Whether this run has it."""
+        """Return whether this run has it."""
         try:
             self.shape(source)
         except NotAvailable:
@@ -85,30 +78,30 @@ class Figure(Generic[Shape]):
         return True
 
     def chosen(self, source: Source) -> tuple[str, ...]:
-        """The values of its options that count here; with the files of the run they say which drawing it is."""
+        """Return the values of its options that count here; with the files of the run they say which drawing it is."""
         return tuple(option.kept_by(source) for option in self.options if option.counts(source))
 
     def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
-        """Its tables, by the name of their file; empty where it has none."""
+        """Return its tables, by the name of their file; empty where it has none."""
         return dict(self.tables(shape)) if self.tables else {}
 
     def say(self, words: Words[Shape], shape: Shape) -> str:
-        """The title, note, reading or how of a shape."""
+        """Return the title, note, reading or how of a shape."""
         return words(shape) if callable(words) else words
 
     def alternative(self, shape: Shape, note: str, reading: str) -> str:
-        """What is read out in place of the picture."""
+        """Return what is read out in place of the picture."""
         return f"{', '.join(filter(None, (self.say(self.title, shape), note)))}. {reading}"
 
     def alone(self, source: Source, shape: Shape) -> str:
-        """The note of a figure that stands alone: with what it is about and what was chosen."""
+        """Return the note of a figure that stands alone: with what it is about and what was chosen."""
         about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.told(source) for option in self.options]
         quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
         return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
 
     def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every name under which it is written, with the values of options that the name stands for."""
+        """Yield every name under which it is written, with the values of options that the name stands for."""
         for values in product(*(option.endings for option in self.spread)):
             named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
             ending = "".join(option.endings[value] for option, value in named.items())
@@ -122,11 +115,15 @@ def interval_figure(
     read: Callable[[Source], Shape],
     table: Callable[[Shape], IntervalTable],
     file: str,
+    more: Callable[[Shape], Mapping[str, pd.DataFrame]] = lambda shown: {},
     **words: Any,
 ) -> Figure[Shape]:
-    """Declare a figure that is a table with intervals; a row of it can be picked."""
+    """Declare a figure that is a table with intervals; a row of it can be picked, and `more` tables are exported."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
         return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
-    return Figure(name, page, title, read, draw_table, tables=lambda shown: {file: table(shown).frame}, **words)
+    def tables(shown: Shape) -> dict[str, pd.DataFrame]:
+        return {file: table(shown).frame, **more(shown)}
+
+    return Figure(name, page, title, read, draw_table, tables=tables, **words)

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
 from core.numbers import whole_percent
-from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
+from dashboard.figures.attention import SCALES, Floats, MapRow, block, coefficients, full_colour, map_grid, scaled
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
@@ -25,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def attended(source: Source) -> SentenceView:
-    """A text with maps.
-
-    Raises:
-        NotAvailable: the model has no attention, or the text is too long for maps.
-    """
+    """Return a text with maps; NotAvailable: the model has no attention, or the text is too long for maps."""
     view = source.view
     if not view.layers:
         raise NotAvailable(f"{source.record.preset} has no attention to look into")
@@ -51,10 +46,6 @@ def _maps(source: Source) -> list[str]:
     return [row.name for row in map_rows(view, 0, subtracts(source.record))] if there else []
 
 
-def _grids(source: Source) -> list[str]:
-    return [OF_LAYER, OF_MAP] if len(_maps(source)) > 1 else [OF_MAP]
-
-
 LAYER = Option(
     "layer",
     "Layer",
@@ -74,7 +65,7 @@ MAP = Option(
 GRID = Option(
     "grid",
     "Grid",
-    _grids,
+    lambda source: [OF_LAYER, OF_MAP] if len(_maps(source)) > 1 else [OF_MAP],
     "All components of the chosen layer, or the chosen map in all layers.",
     words=lambda source, grid: "",
 )
@@ -88,12 +79,12 @@ SCALE = Option(
 
 
 def layer(source: Source) -> int:
-    """The chosen layer, from 0; −1 where there is none."""
+    """Return the chosen layer, from 0; −1 where there is none."""
     return int(source.chosen(LAYER)) - 1
 
 
 def chosen_map(source: Source) -> MapRow | None:
-    """The chosen map of the chosen layer, as absolute weights; None where the text or the model has none."""
+    """Return the chosen map of the chosen layer, as absolute weights; None where the text or the model has none."""
     names = _maps(source)
     if not names:
         return None
@@ -106,52 +97,58 @@ class Heads:
     """The maps of a text that are shown."""
 
     view: SentenceView
-    rows: Sequence[MapRow]
-    """The grid, row by row."""
+    rows: Sequence[MapRow]  # the grid, row by row
     map: MapRow
     """The chosen one in the chosen layer, with a row of its own in strip and head view."""
-    layer: int
-    """From 0."""
+    layer: int  # from 0
     scale: str
-    by_layer: bool
-    """The rows of the grid are the maps of one layer."""
+    by_layer: bool  # the rows of the grid are the maps of one layer
 
     @property
     def top(self) -> float:
-        """The |weight| that gets full colour in all of them."""
+        """Return the |weight| that gets full colour in all of them."""
         return full_colour(self.rows)
 
     @property
-    def signed(self) -> bool:
-        """Whether any weight is below zero."""
-        return any(bool((row.weights < 0).any()) for row in self.rows)
+    def sign(self) -> str:
+        """Say what the pattern of a negative weight means; empty where none is below zero."""
+        if not any((row.weights < 0).any() for row in self.rows):
+            return ""
+        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
 
     @property
     def setting(self) -> str:
-        """What is chosen, in words."""
+        """Return what is chosen, in words."""
         return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
+
+    @property
+    def cancelled(self) -> Floats | None:
+        """Return the share of its weight that each head's components cancel; None where nothing is taken away."""
+        taken = self.view.cancelled(self.layer)
+        return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
 
 def heads(source: Source) -> Heads:
-    """The maps as chosen.
-
-    Raises:
-        NotAvailable: the text or the model has none.
-    """
-    view, minus, edits = attended(source), subtracts(source.record), source.edits
-    at, which, scale = layer(source), _maps(source).index(str(source.chosen(MAP))), str(source.chosen(SCALE))
-    shown = of_layer(view, at, minus, edits, which, scale)
+    """Return the maps as chosen; NotAvailable: the text or the model has none."""
+    shown, minus = _of_layer(source), subtracts(source.record)
     if source.chosen(GRID) == OF_LAYER:
         return shown
-    every = [map_rows(view, number, minus, edits)[which] for number in range(len(view.layers))]
-    rows = [scaled(replace(row, name=f"layer {number}"), scale) for number, row in enumerate(every, start=1)]
+    which = _maps(source).index(str(source.chosen(MAP)))
+    every = [map_rows(shown.view, at, minus, source.edits)[which] for at in range(len(shown.view.layers))]
+    rows = [scaled(replace(row, name=f"layer {number}"), shown.scale) for number, row in enumerate(every, start=1)]
     return replace(shown, rows=rows, by_layer=False)
+
+
+def _of_layer(source: Source) -> Heads:
+    view, which = attended(source), _maps(source).index(str(source.chosen(MAP)))
+    scale = str(source.chosen(SCALE))
+    return of_layer(view, layer(source), subtracts(source.record), source.edits, which, scale)
 
 
 def of_layer(
     view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED, which: int = -1, scale: str = "absolute"
 ) -> Heads:
-    """All maps of one layer, counted from 0; `which` is the chosen one."""
+    """Return all maps of one layer, counted from 0; `which` is the chosen one."""
     rows = [scaled(row, scale) for row in map_rows(view, layer, minus, edits)]
     return Heads(view, rows, rows[which], layer, scale, by_layer=True)
 
@@ -159,24 +156,15 @@ def of_layer(
 BELOW = {"against uniform": "below an even spread"}
 """What a negative weight is on a scale; on the others it is `AWAY`."""
 AWAY = "taken away"
-NOTHING_TAKEN = 0.005
-"""Below this share of weight nothing is said to cancel."""
-
-
-def sign_words(shown: Heads) -> str:
-    """What the pattern of a negative weight means on the chosen scale."""
-    return f"Hatched or dashed: {BELOW.get(shown.scale, AWAY)}."
-
-
-def _draw_grid(shown: Heads, look: Look) -> go.Figure:
-    return map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale])
+NOTHING_TAKEN = 0.005  # below this share of weight nothing is said to cancel
 
 
 def _grid_reading(shown: Heads) -> str:
     size = block(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
-    sign = f" {sign_words(shown)}" if shown.signed else ""
-    return f"Rows of a map read, columns are read. More ink is more weight; all maps share one scale.{sign}{blocks}"
+    return (
+        f"Rows of a map read, columns are read. More ink is more weight; all maps share one scale.{shown.sign}{blocks}"
+    )
 
 
 HEADS = Figure(
@@ -184,14 +172,12 @@ HEADS = Figure(
     "sentence",
     "Heads side by side",
     heads,
-    _draw_grid,
+    lambda shown, look: map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
     note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
     reading=_grid_reading,
-    how=(
-        "Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
-        "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
-        "weight times tokens, minus that sum, which is 1 for a plain softmax."
-    ),
+    how="Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
+    "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
+    "weight times tokens, minus that sum, which is 1 for a plain softmax.",
     options=(LAYER, MAP, GRID, SCALE),
 )
 
@@ -201,16 +187,11 @@ class Weighed:
     """The coefficients of each layer, (N, H, L)."""
 
     layers: Sequence[np.ndarray]
-    minus: bool
-    """The model takes its second map away."""
+    minus: bool  # the model takes its second map away
 
 
 def weighed(source: Source) -> Weighed:
-    """With which weights the components enter the sum.
-
-    Raises:
-        NotAvailable: there is one component only.
-    """
+    """Return with which weights the components enter the sum; NotAvailable: there is one component only."""
     layers = [each.coefficients for each in attended(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -236,13 +217,12 @@ class Combined:
 
     view: SentenceView
     rows: Sequence[MapRow]
-    top: float
-    """The |weight| that gets full colour."""
+    top: float  # the |weight| that gets full colour
     run: str
 
 
 def combined(source: Source) -> Combined:
-    """The sum of the components in each layer."""
+    """Return the sum of the components in each layer."""
     view = attended(source)
     rows = combined_rows(view, subtracts(source.record), source.edits)
     return Combined(view, rows, full_colour(rows), source.record.run)
@@ -279,61 +259,39 @@ class Lines:
     """The chosen map of every head, of a window where the text is long."""
 
     shown: Heads
-    first: int
-    """Token with which the window begins, from 0."""
-
-    @property
-    def part(self) -> slice:
-        """The window."""
-        return slice(self.first, self.first + WINDOW)
+    first: int  # token with which the window begins, from 0
 
     @property
     def window(self) -> str:
-        """Which tokens it holds, in words; empty where it holds all."""
+        """Say which tokens the window holds; empty where it holds all."""
         length = len(self.shown.view.tokens)
         if length <= WINDOW:
             return ""
         return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all of them."
 
 
-def _lines(source: Source) -> Lines:
-    view, minus, scale = attended(source), subtracts(source.record), str(source.chosen(SCALE))
-    which = _maps(source).index(str(source.chosen(MAP)))
-    return Lines(
-        of_layer(view, layer(source), minus, source.edits, which, scale), round(float(source.chosen(FROM))) - 1
-    )
-
-
 def _draw_lines(lines: Lines, look: Look) -> Component:
-    shown, t = lines.shown, look.tokens
+    shown, part, taken = lines.shown, slice(lines.first, lines.first + WINDOW), lines.shown.cancelled
     data = {
-        "tokens": list(shown.view.tokens[lines.part]),
+        "tokens": list(shown.view.tokens[part]),
         "first": lines.first,
-        "maps": np.round(shown.map.weights[:, lines.part, lines.part], 3).tolist(),
+        "maps": np.round(shown.map.weights[:, part, part], 3).tolist(),
         "top": round(shown.top, 4),
         "size": look.size(16.5),
-        "muted": t.muted,
+        "muted": look.tokens.muted,
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
         "hint": "Point at a word, or reach it with Tab and the arrow keys.",
-        "about": _cancelled(shown),
+        "about": []
+        if taken is None
+        else [f"its components cancel {whole_percent(share)} of their weight" for share in taken],
     }
     return Component("head_view", data, look)
 
 
-def _cancelled(shown: Heads) -> list[str]:
-    """Of each head how much its components cancel, in words; empty where nothing is taken away."""
-    taken = shown.view.cancelled(shown.layer)
-    if taken is None or taken.max() < NOTHING_TAKEN:
-        return []
-    return [f"its components cancel {whole_percent(share)} of their weight" for share in taken]
-
-
 def _lines_reading(lines: Lines) -> str:
-    shown = lines.shown
-    sign = f" {sign_words(shown)}" if shown.signed else ""
-    taken = shown.view.cancelled(shown.layer)
-    if taken is not None and taken.max() >= NOTHING_TAKEN:
+    sign, taken = lines.shown.sign, lines.shown.cancelled
+    if taken is not None:
         ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
         sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels{ends}."
     return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
@@ -343,13 +301,11 @@ HEAD_VIEW = Figure(
     "head-view",
     "sentence",
     "Attention",
-    _lines,
+    lambda source: Lines(_of_layer(source), round(float(source.chosen(FROM))) - 1),
     _draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_lines_reading,
-    how=(
-        "Weights after softmax and combination, on the chosen scale. Full ink is the 98.5th percentile of what is "
-        "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
-    ),
+    how="Weights after softmax and combination, on the chosen scale. Full ink is the 98.5th percentile of what is "
+    "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn.",
     options=(LAYER, MAP, SCALE, FROM),
 )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,65 +41,58 @@ COLUMNS = {
 
 
 def thresholds(record: RunRecord) -> Floats | None:
-    """(C,) those that the run chose on its validation split; None where it has none."""
+    """Return (C,) the thresholds that the run chose on its validation split; None where it has none."""
     found = record.results.get("tuned", {}).get("thresholds")
-    return None if not found else np.array([found.get(name, HALF) for name in record.classes])
+    return np.array([found.get(name, HALF) for name in record.classes]) if found else None
 
 
 def named_limits(record: RunRecord) -> dict[str, float]:
-    """By label the threshold from which a run says it: the tuned one where there is one."""
+    """Return by label the threshold from which a run says it: the tuned one where there is one."""
     return dict(zip(record.classes, map(float, limits(record, TUNED)), strict=True))
 
 
 def choices(record: RunRecord) -> list[str]:
-    """Where the line can be drawn for all labels, what models are compared at first."""
+    """Return where the line can be drawn for all labels, what models are compared at first."""
     return [AT_HALF] if thresholds(record) is None else [TUNED, AT_HALF]
 
 
 def limits(record: RunRecord, choice: str) -> Floats:
-    """(C,) the thresholds of a choice."""
+    """Return (C,) the thresholds of a choice."""
     found = thresholds(record) if choice == TUNED else None
     return np.full(len(record.classes), HALF) if found is None else found
 
 
 def with_predictions(report: Report, decision: Decision, used: Floats) -> Report:
-    """The report whose examples predict all labels at these thresholds, and the probability of the answer about one.
-
-    Args:
-        report: Of the split.
-        decision: About one label.
-        used: (C,) thresholds of all labels, that of the one included.
-    """
+    """Return the report with all labels predicted at thresholds (C,), and the probability of the answer about one."""
     predicted = report.probabilities > used
     names = label_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
     return dataclasses.replace(report, examples=report.examples.assign(predicted=names, probability=chance))
 
 
+@dataclass(frozen=True)
+class Labels:
+    """The table of `label_table`; `tuned`: it has thresholds of the run's own."""
+
+    table: pd.DataFrame
+    tuned: bool
+
+
 def label_table(report: Report, tuned: Floats | None) -> pd.DataFrame:
-    """Every label at 0.5 and, where there are any, at its tuned threshold; the columns of `COLUMNS`, frequent first."""
+    """Return every label at 0.5 and, if any, at its tuned threshold; the columns of `COLUMNS`, frequent first."""
     given = report.labels, report.probabilities, report.classes
     half, own = per_class(*given, "multi"), {} if tuned is None else per_class(*given, "multi", tuned)
-    rows = [_row(name, found, own.get(name, {})) for name, found in half.items()]
+    rows = [
+        {"label": name, "n": int(found["support"]), **found, "threshold": HALF}
+        | {key if key == "threshold" else f"tuned_{key}": value for key, value in own.get(name, {}).items()}
+        for name, found in half.items()
+    ]
     table = pd.DataFrame(rows).reindex(columns=[name for name in COLUMNS if tuned is not None or "tuned" not in name])
     return table.sort_values("n", ascending=False, kind="stable", ignore_index=True)
 
 
-def _row(name: str, half: Mapping[str, float], own: Mapping[str, float]) -> dict[str, Any]:
-    ranked = {key: half.get(key, np.nan) for key in ("average_precision", "roc_auc")}
-    parts = ("precision", "recall", "f1")
-    return {
-        "label": name,
-        "n": int(half["support"]),
-        **{key: half[key] for key in parts},
-        **ranked,
-        "threshold": own.get("threshold", HALF),
-        **{f"tuned_{key}": own.get(key, np.nan) for key in parts},
-    }
-
-
 def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> list[Stat]:
-    """The first numbers of a split at the chosen thresholds; the left end of AUPR is what guessing reaches."""
+    """Return the first numbers of a split at the chosen thresholds; the left end of AUPR is what guessing reaches."""
     stats = []
     for name in SHOWN:
         value, low, high = _figure(record, split, name, choice)
@@ -114,7 +105,7 @@ def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> 
 
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
-    """Every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
+    """Return every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
     rows = []
     for name, metric in metrics_of("multi").items():
         value, low, high = _figure(record, split, name, AT_HALF)
@@ -126,7 +117,7 @@ def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def _figure(record: RunRecord, split: str, name: str, choice: str) -> tuple[float | None, float | None, float | None]:
-    """A metric and its interval; what does not change with the thresholds is the same for both choices."""
+    """Find a metric and its interval; what does not change with the thresholds is the same for both choices."""
     results = record.results
     for tree in (results.get("tuned", {}), results) if choice == TUNED else (results,):
         value = tree.get("metrics", {}).get(split, {}).get(name)
@@ -136,53 +127,23 @@ def _figure(record: RunRecord, split: str, name: str, choice: str) -> tuple[floa
     return None, None, None
 
 
-def spoken_table(table: pd.DataFrame) -> pd.DataFrame:
-    """With the column names of a page."""
-    return table.rename(columns=COLUMNS)
-
-
-def rare(table: pd.DataFrame) -> dict[str, int]:
-    """Rows of each label."""
-    return dict(zip(table["label"], map(int, table["n"]), strict=True))
-
-
-def scattered(table: pd.DataFrame) -> Sequence[tuple[str, int, float, float]]:
-    """For the chart: label, n, F1 at 0.5 and at the tuned threshold (NaN where there is none)."""
-    tuned = table["tuned_f1"] if "tuned_f1" in table else pd.Series(np.nan, index=table.index)
-    return list(zip(table["label"], map(int, table["n"]), table["f1"], tuned, strict=True))
-
-
-def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> go.Figure:
-    """F1 of each label: a ring at 0.5, a dot at its tuned threshold, a line between.
-
-    Args:
-        labels: name, n, F1 at 0.5, F1 at the tuned threshold (NaN: none); the first stands on top.
-        look: Theme and size.
-    """
-    t = look.tokens
-    figure = Panels(look, [[""]], height=80 + 32 * len(labels))
-    names = [escape_text(name) for name, *_ in labels][::-1]
-    sizes, half, tuned = zip(*(row[1:] for row in labels[::-1]), strict=True)
+def draw_labels(labels: Labels, look: Look) -> go.Figure:
+    """Draw F1 of each label: a ring at 0.5, a dot at its tuned threshold, a line between; the first row on top."""
+    t, table = look.tokens, labels.table[::-1]
+    figure = Panels(look, [[""]], height=80 + 32 * len(table))
+    names, sizes, half = [escape_text(name) for name in table["label"]], table["n"].tolist(), table["f1"].tolist()
+    tuned = table["tuned_f1"].tolist() if labels.tuned else [np.nan] * len(table)
     colours = [t.right if n < FEW else t.accent for n in sizes]
     for name, low, high, colour in zip(names, half, tuned, colours, strict=True):
-        figure.add_scatter(
-            x=[low, high],
-            y=[name, name],
-            mode="lines",
-            line={"color": colour, "width": look.size(2)},
-            hoverinfo="skip",
-        )
+        line = {"color": colour, "width": look.size(2)}
+        figure.add_scatter(x=[low, high], y=[name, name], mode="lines", line=line, hoverinfo="skip")
     for values, symbol, where in ((half, "circle-open", "at 0.5"), (tuned, "circle", "tuned")):
+        rim = {"width": look.size(2), "color": colours}
         figure.add_scatter(
             x=values,
             y=names,
             mode="markers",
-            marker={
-                "symbol": symbol,
-                "size": look.size(11),
-                "color": colours,
-                "line": {"width": look.size(2), "color": colours},
-            },
+            marker={"symbol": symbol, "size": look.size(11), "color": colours, "line": rim},
             customdata=sizes,
             hovertemplate=f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
         )
@@ -192,14 +153,6 @@ def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> 
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8}, showlegend=False)
     return figure.drawn()
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The table of `label_table`; `tuned`: it has thresholds of the run's own."""
-
-    table: pd.DataFrame
-    tuned: bool
 
 
 def _read(source: Source) -> Labels:
@@ -219,13 +172,11 @@ LABELS = Figure(
     "performance",
     "Each label",
     _read,
-    lambda labels, look: draw_labels(scattered(labels.table), look),
+    draw_labels,
     note="frequent ones first",
     reading=_reading,
-    how=(
-        "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it"
-        " rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
-    ),
+    how="Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it"
+    " rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it.",
     tables=lambda labels: {"Labels": labels.table},
-    sizes=lambda labels: rare(labels.table),
+    sizes=lambda labels: dict(zip(labels.table["label"], labels.table["n"].tolist(), strict=True)),
 )

@@ -23,8 +23,7 @@ from dashboard.figures.words import TOWARDS, target
 if TYPE_CHECKING:
     from core.interpret.lambdas import LambdaCurve, LambdaCurves
 
-DASHES = ("solid", "dash", "dot")
-"""Of λ₁, λ₂, λ₃."""
+DASHES = ("solid", "dash", "dot")  # of λ₁, λ₂, λ₃
 EVERY = "all λ ×"
 
 
@@ -33,17 +32,12 @@ class LambdaBench:
     """The curves of a text, and what else is changed."""
 
     found: LambdaCurves
-    half: bool
-    """Of two classes the answer is another above P = 0.5."""
+    half: bool  # of two classes the answer is another above P = 0.5
     edits: Edits
 
 
 def lambda_bench(source: Source) -> LambdaBench:
-    """Of a text with maps, in a model with λ.
-
-    Raises:
-        NotAvailable: the model has no λ, or the text no word or too many.
-    """
+    """Return the curves of a text with maps, in a model with λ; raises as `heads.attended`."""
     view, record = attended(source), source.record
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
@@ -52,10 +46,9 @@ def lambda_bench(source: Source) -> LambdaBench:
 
 
 def _marks(curve: LambdaCurve) -> dict[str, float]:
-    """Values that have a name; `now` where it was moved."""
-    named = {"zero": 0.0, "start": curve.start, "learned": curve.learned, "now": curve.now}
-    if curve.now == curve.learned:
-        del named["now"]
+    """Name values of a curve; `now` where it was moved."""
+    now = None if curve.now == curve.learned else curve.now
+    named = {"zero": 0.0, "start": curve.start, "learned": curve.learned, "now": now}
     return {name: value for name, value in named.items() if value is not None}
 
 
@@ -104,7 +97,6 @@ def _draw(shown: LambdaBench, look: Look) -> go.Figure:
 
 
 def _legend(name: str, told: set[str], *, wanted: bool = True) -> dict[str, Any]:
-    """Each name stands in the legend once."""
     first = wanted and name not in told
     told |= {name}
     return {"legendgroup": name, "showlegend": first}
@@ -127,21 +119,19 @@ def _reading(shown: LambdaBench) -> str:
 
 
 def curve_table(shown: LambdaBench) -> pd.DataFrame:
-    """One row for each value that was tried; without a layer: a factor on every λ."""
+    """Return a row for each value that was tried; without a layer: a factor on every λ."""
     rows = [
-        {
-            "layer": None if curve.layer is None else curve.layer + 1,
-            "component": curve.component,
-            "value": value,
-            "mark": ", ".join(name for name, at in _marks(curve).items() if at == value),
-            "towards": shown.found.target,
-            "probability": chance,
-            "log_odds": odds,
-        }
+        (curve.layer, curve.component, value, _names(curve, value), shown.found.target, chance, odds)
         for curve in shown.found.curves
         for value, chance, odds in zip(curve.values, curve.probabilities, curve.log_odds, strict=True)
     ]
-    return pd.DataFrame(rows).astype({"layer": "Int64", "component": "Int64"})
+    names = ["layer", "component", "value", "mark", "towards", "probability", "log_odds"]
+    table = pd.DataFrame(rows, columns=names).astype({"layer": "Int64", "component": "Int64"})
+    return table.assign(layer=table["layer"] + 1)
+
+
+def _names(curve: LambdaCurve, value: float) -> str:
+    return ", ".join(name for name, at in _marks(curve).items() if at == value)
 
 
 def _note(shown: LambdaBench) -> str:
@@ -157,11 +147,9 @@ LAMBDA_BENCH = Figure(
     _draw,
     note=_note,
     reading=_reading,
-    how=(
-        "The text is read once for each of 21 values along a range and for those that have a name, in a batch in which "
-        "each row has a λ of its own; no weight is touched. A value counts for all heads and tokens of its layer. The "
-        "factor multiplies every λ as trained, but those that are set by hand."
-    ),
+    how="The text is read once for each of 21 values along a range and for those that have a name, in a batch in which "
+    "each row has a λ of its own; no weight is touched. A value counts for all heads and tokens of its layer. The "
+    "factor multiplies every λ as trained, but those that are set by hand.",
     needs="lambda",
     options=(TOWARDS,),
     tables=lambda shown: {"λ bench": curve_table(shown)},

@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.config import RunConfig
 from core.models.provides import provides
 from core.papers.reported import Counterpart, counterpart, no_counterpart
 from core.runs.record import RunRecord
@@ -25,6 +26,8 @@ from dashboard.figures.theme import Look
 from dashboard.figures.training import LIVE, SMALLEST_CHANGE, logged_lambdas
 
 Scale = Literal["change", "value"]
+Floats = Sequence[float] | NDArray[np.floating]
+At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 
 
 @dataclass(frozen=True)
@@ -34,56 +37,51 @@ class Track:
     run: str
     seed: int
     curves: Curves
-    sibling: bool = False
-    """Its settings are those of the run in focus, but for the seed."""
+    sibling: bool = False  # its settings are those of the run in focus, but for the seed
     heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
     """A line for each head where heads have a lambda of their own; the curves then hold their mean."""
 
 
 def has_lambda(record: RunRecord) -> bool:
-    """Whether this kind of model has a lambda at all."""
+    """Return whether this kind of model has a lambda at all."""
     return record.status != "damaged" and "lambda" in provides(record.config.model)
 
 
-def same_but_seed(one: RunRecord, other: RunRecord) -> bool:
-    """Whether two runs differ in nothing but the training's seed and the machine."""
-
-    def core(record: RunRecord) -> Any:
-        return replace(record.config, training=replace(record.config.training, seed=0, threads=0, device="auto"))
-
-    return one.preset == other.preset and bool(core(one) == core(other))
-
-
 def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Runs with the same settings and a seed of their own; of several with one seed, the first."""
+    """Return the runs with the same settings and a seed of their own; of several with one seed, the first."""
+
+    def core(one: RunRecord) -> tuple[str, RunConfig]:
+        return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
+
     found: dict[int, str] = {record.config.training.seed: record.run}
     for one in others:
-        if same_but_seed(record, one):
+        if core(one) == core(record):
             found.setdefault(one.config.training.seed, one.run)
     return [run for run in found.values() if run != record.run]
 
 
 def kept(record: RunRecord, track: Track) -> dict[Place, float]:
-    """A run's lambdas: those of the weights it kept once it is done, before that the last logged."""
-    if saved := record.results.get("lambda"):
-        return {(i, j + 1): value for i, layer in enumerate(saved) for j, value in enumerate(layer)}
-    return {place: line[-1] for place, line in track.curves.lambdas.items() if line}
+    """Return a run's lambdas: those of the weights it kept once it is done, before that the last logged."""
+    last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
+    return _by_place(record.results.get("lambda") or ()) or last
 
 
 def reported_places(found: Counterpart | None) -> dict[Place, float]:
-    """A paper's lambdas by layer (from 0) and component (from 1)."""
-    table = found.lambdas if found else ()
-    return {(i, j + 1): value for i, layer in enumerate(table) for j, value in enumerate(layer)}
+    """Return a paper's lambdas by layer (from 0) and component (from 1)."""
+    return _by_place(found.lambdas if found else ())
+
+
+def _by_place(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
+    return {(i, j): value for i, layer in enumerate(layers) for j, value in enumerate(layer, start=1)}
 
 
 def final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """One row for each layer and component: start, ours, over seeds, reported, difference."""
+    """Return a row for each layer and component: start, ours, over seeds, reported, difference."""
     focus, *others = tracks
-    own = kept(records[focus.run], focus)
+    own, rows = kept(records[focus.run], focus), []
     seeds = [own, *(kept(records[track.run], track) for track in others if track.sibling)]
-    rows = []
     for place, line in sorted(focus.curves.lambdas.items()):
         value = own.get(place, line[-1])
         row: dict[str, object] = {
@@ -108,7 +106,7 @@ HARDLY = 0.01
 
 
 def moved(track: Track) -> str:
-    """How far any lambda of a run came from its first value; that it hardly moved, where that is the finding."""
+    """Say how far any lambda of a run came from its first value, and where it hardly moved."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{subscript(component)} of layer {layer + 1}"
@@ -118,7 +116,7 @@ def moved(track: Track) -> str:
 
 
 def where_it_starts(record: RunRecord) -> str:
-    """What the start of lambda rests on, and so what its end can say next to a reported one."""
+    """Say what the start of lambda rests on, and so what its end can say next to a reported one."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""
@@ -131,22 +129,20 @@ def where_it_starts(record: RunRecord) -> str:
 
 
 def course_table(tracks: Sequence[Track]) -> pd.DataFrame:
-    """Every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
-    rows = []
-    for track in tracks:
-        for (layer, component), line in sorted(track.curves.lambdas.items()):
-            lines = [("", line), *((str(h), own) for h, own in enumerate(track.heads.get((layer, component), ()), 1))]
-            rows += [
-                (track.run, track.seed, epoch, layer + 1, component, head, value, value - values[0])
-                for head, values in lines
-                for epoch, value in zip(track.curves.lambda_step, values, strict=False)
-            ]
+    """Return every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
     names = ["run", "seed", "epoch", "layer", "component", "head", "lambda", "change"]
+    rows = [
+        (track.run, track.seed, epoch, layer + 1, component, head and str(head), value, value - values[0])
+        for track in tracks
+        for (layer, component), line in sorted(track.curves.lambdas.items())
+        for head, values in [("", line), *enumerate(track.heads.get((layer, component), ()), start=1)]
+        for epoch, value in zip(track.curves.lambda_step, values, strict=False)
+    ]
     return pd.DataFrame(rows, columns=names)
 
 
 def loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
-    """The validation losses below: run, seed, epoch, loss."""
+    """Return the validation losses below: run, seed, epoch, loss."""
     rows = [
         (track.run, track.seed, epoch, loss)
         for track in tracks
@@ -155,20 +151,18 @@ def loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
 
 
-ROOM = 1.3
-"""The axis is longer than the training by this: the last values stand there."""
-FAINT = 0.18
-"""Opacity of a range over seeds."""
+ROOM = 1.3  # the axis is longer than the training by this: the last values stand there
+FAINT = 0.18  # opacity of a range over seeds
 
 
 def shown(line: Sequence[float], scale: Scale) -> Line:
-    """The values, or how far each has moved from the first."""
+    """Return the values, or how far each has moved from the first."""
     start = line[0] if scale == "change" and line else 0.0
     return tuple(value - start for value in line)
 
 
 def over_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
-    """Epochs, and minimum, mean and maximum (3, T) over the focus and its siblings; None with fewer than two.
+    """Return epochs, and minimum, mean and maximum (3, T) over the focus and its siblings; None with fewer than two.
 
     The others are read at the epochs of the focus, as far as all of them have come.
     """
@@ -188,30 +182,25 @@ def over_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Lin
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """A column for each layer, a row for each component, and the validation loss in the last row."""
+    """Draw a column for each layer, a row for each component, and the validation loss in the last row."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    figure = Panels(
-        look,
-        [*titles, ["validation loss"] * len(layers)],
-        height=60 + 200 * rows,
-        shared_xaxes="columns",
-        horizontal_spacing=0.09,
-        vertical_spacing=0.24 / rows,
-    )
+    space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.24 / rows, "shared_xaxes": "columns"}
+    figure = Panels(look, [*titles, ["validation loss"] * len(layers)], height=60 + 200 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
     limits = _limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):
         for row, component in enumerate(components, start=1):
-            place = (layer, component)
+            place, at = (layer, component), {"row": row, "col": column}
             if place in focus.lambdas:
-                _panel(figure, tracks, place, scale, look, (row, column))
-                _reported(figure, marks.get(place), focus.lambdas[place][0], look, (row, column))
-                figure.update_yaxes(range=limits[place], row=row, col=column)
-        _losses(figure, tracks, look, (rows, column))
+                _panel(figure, tracks, place, scale, look, at)
+                if place in marks:
+                    _reported(figure, marks[place], focus.lambdas[place][0], look, at)
+                figure.update_yaxes(range=limits[place], **at)
+        _losses(figure, tracks, look, {"row": rows, "col": column})
     _axes(figure, tracks, look, scale, rows)
     return figure.drawn()
 
@@ -233,12 +222,11 @@ def _axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Scale, row
 
 
 def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
-    """The same span in every panel, so that a movement looks as large wherever it is; for changes the same range."""
+    """Choose one span for every panel, so that a movement looks as large wherever it is; of changes one range."""
     ends = {}
     for place in tracks[0].curves.lambdas:
         lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
-        lines += [line for track in tracks[:1] for line in track.heads.get(place, ())]
-        values = [value for line in lines for value in shown(line, scale)]
+        values = [value for line in (*lines, *tracks[0].heads.get(place, ())) for value in shown(line, scale)]
         values += [marks[place]] if place in marks else []
         ends[place] = (min(values), max(values))
     if scale == "change":
@@ -250,105 +238,68 @@ def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float])
     return {place: [(low + high) / 2 - half, (low + high) / 2 + half] for place, (low, high) in ends.items()}
 
 
-def _panel(
-    figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: tuple[int, int]
-) -> None:
-    """Behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
-    t, (row, column) = look.tokens, at
-    form = "+.4f" if scale == "change" else ".4f"
+def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: At) -> None:
+    """Draw behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
+    t, focus, size = look.tokens, tracks[0], look.size
+
+    def draw(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
+        name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
+        line = {"color": colour, "width": width, "dash": more.pop("dash", None)}
+        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
+        figure.add_scatter(x=x, y=y, mode="lines", line=line, name=name, hovertemplate=hover, **more, **at)
+
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
-            _line(figure, track.curves.lambda_step, shown(line, scale), t.right, look.size(1.2), track.run, form, at)
-    for head, line in enumerate(tracks[0].heads.get(place, ()), start=1):
-        x = tracks[0].curves.lambda_step
-        _line(figure, x, shown(line, scale), t.accent, look.size(1), f"head {head}", form, at, opacity=0.6)
+            draw(track.curves.lambda_step, shown(line, scale), track.run, t.right, size(1.2))
+    x = focus.curves.lambda_step
+    for head, line in enumerate(focus.heads.get(place, ()), start=1):
+        draw(x, shown(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
     if seeds := over_seeds(tracks, place, scale):
         grid, (low, mean, high) = seeds
-        figure.add_scatter(
-            x=[*grid, *reversed(grid)],
-            y=[*high, *low[::-1]],
-            fill="toself",
-            fillcolor=_clear(t.accent),
-            line={"width": 0},
-            hoverinfo="skip",
-            name="range over seeds",
-            row=row,
-            col=column,
-        )
-        _line(figure, grid, mean, t.ink, look.size(1.4), "mean over seeds", form, at, dash="dash")
-    focus = tracks[0]
+        band = {"fill": "toself", "fillcolor": _clear(t.accent), "line": {"width": 0}, "hoverinfo": "skip"}
+        figure.add_scatter(x=[*grid, *grid[::-1]], y=[*high, *low[::-1]], name="range over seeds", **band, **at)
+        draw(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
     values = shown(focus.curves.lambdas[place], scale)
-    _line(figure, focus.curves.lambda_step, values, t.accent, look.size(3), focus.run, form, at)
-    text = signed(values[-1], 4) if scale == "change" else number(values[-1], 4)
-    _name_line(figure, focus.curves.lambda_step[-1], values[-1], text, look, at)
-
-
-def _line(
-    figure: Panels,
-    x: Sequence[float],
-    y: Sequence[float] | NDArray[np.floating],
-    colour: str,
-    width: float,
-    name: str,
-    form: str,
-    at: tuple[int, int],
-    *,
-    opacity: float | None = None,
-    dash: str | None = None,
-) -> None:
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": colour, "width": width, "dash": dash},
-        opacity=opacity,
-        name=escape_text(name),
-        hovertemplate=f"{escape_text(name)}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>",
-        row=at[0],
-        col=at[1],
+    draw(x, values, focus.run, t.accent, size(3))
+    _name_line(
+        figure, x[-1], values[-1], signed(values[-1], 4) if scale == "change" else number(values[-1], 4), look, at
     )
 
 
-def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: tuple[int, int]) -> None:
-    """On the page's colour, so that the line of zero does not strike it through."""
+def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
+    """Write on the page's colour, so that the line of zero does not strike it through."""
     look_of = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
-    figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, row=at[0], col=at[1])
+    figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
-def _reported(figure: Panels, value: float | None, start: float, look: Look, at: tuple[int, int]) -> None:
-    """Named on the side where the curve does not start."""
-    if value is None:
-        return
-    colour = look.tokens.ink
-    figure.add_hline(y=value, line={"color": colour, "width": 1, "dash": "dot"}, row=at[0], col=at[1])
-    figure.add_annotation(
-        x=0, y=value, text=f"reported {number(value, 4)}", xanchor="left", xshift=4, font={"color": look.tokens.muted},
-        yanchor="bottom" if value > start else "top", row=at[0], col=at[1],
-    )  # fmt: skip
+def _reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
+    """Draw the paper's value, named on the side where the curve does not start."""
+    figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
+    side = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
+    font = {"color": look.tokens.muted}
+    figure.add_annotation(x=0, y=value, text=f"reported {number(value, 4)}", font=font, **side, **at)
 
 
-def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: tuple[int, int]) -> None:
-    t = look.tokens
-    for index in reversed(range(len(tracks))):  # the focus last, in front
-        track, first = tracks[index], index == 0
+def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
+    t, focus = look.tokens, tracks[0].curves
+    for track in reversed(tracks):  # the focus last, in front
+        first, name = track is tracks[0], escape_text(track.run)
         figure.add_scatter(
             x=track.curves.epoch,
             y=track.curves.validation_loss,
             mode="lines+markers",
             line={"color": t.accent if first else t.right, "width": look.size(3 if first else 1.2)},
             marker={"size": look.size(7 if first else 4)},
-            name=escape_text(track.run),
-            hovertemplate=f"{escape_text(track.run)}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
-            row=at[0],
-            col=at[1],
+            name=name,
+            hovertemplate=f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
+            **at,
         )
-    if tracks[0].curves.epoch:
-        last = tracks[0].curves.validation_loss[-1]
-        _name_line(figure, tracks[0].curves.epoch[-1], last, number(last), look, at)
+    if focus.epoch:
+        last = focus.validation_loss[-1]
+        _name_line(figure, focus.epoch[-1], last, number(last), look, at)
 
 
 def _clear(colour: str) -> str:
-    """The same colour, hardly covering."""
     parts = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({parts},{FAINT})"
 
@@ -357,27 +308,24 @@ def _clear(colour: str) -> str:
 class Course:
     """How the lambdas of several training runs moved."""
 
-    tracks: tuple[Track, ...]
-    """The run in focus first."""
+    tracks: tuple[Track, ...]  # the run in focus first
     scale: Scale
-    reported: Mapping[Place, float]
-    """Where the paper's ended."""
-    records: Mapping[str, RunRecord]
-    """Of the tracks, by name."""
-    skipped: Mapping[str, int]
-    """Damaged lines of each history that has some."""
+    reported: Mapping[Place, float]  # where the paper's ended
+    records: Mapping[str, RunRecord]  # of the tracks, by name
+    skipped: Mapping[str, int]  # damaged lines of each history that has some
+
+    @property
+    def final(self) -> pd.DataFrame:
+        """Return where each lambda ended."""
+        return final_table(self.tracks, self.records, self.reported)
 
 
+_LINES = "Thick: this run; grey: the others; band and dashes: range and mean over seeds"
 COURSE_READING = {
-    "change": (
-        "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
-        "thousandths. Thick: this run; grey: the others; band and dashes: range and mean over seeds."
-    ),
-    "value": (
-        "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
-        "large wherever it is. Thick: this run; grey: the others; band and dashes: range and mean over seeds; dotted:"
-        " the reported end."
-    ),
+    "change": "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
+    f"thousandths. {_LINES}.",
+    "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
+    f"large wherever it is. {_LINES}; dotted: the reported end.",
 }
 SCALE = Option(
     "course",
@@ -390,7 +338,7 @@ SCALE = Option(
 
 
 def compared(source: Source) -> list[str]:
-    """The runs that stand behind the one in focus: those that were chosen, or those that differ in their seed only."""
+    """Return the runs behind the one in focus: those that were chosen, or those that differ in their seed only."""
     there = [one for one in source.reader.runs() if one.run != source.record.run and has_lambda(one)]
     if "runs" not in source.choices:
         return other_seeds(source.record, there)
@@ -399,11 +347,7 @@ def compared(source: Source) -> list[str]:
 
 
 def course(source: Source) -> Course:
-    """The course of a run's lambdas, with those of the runs it is compared with.
-
-    Raises:
-        NotAvailable: it has logged none.
-    """
+    """Return the course of a run's lambdas and those of the runs it is compared with; NotAvailable: none are logged."""
     logged_lambdas(source)
     record, reader = source.record, source.reader
     records = {one.run: one for one in (record, *reader.runs()) if one.run == record.run or has_lambda(one)}
@@ -421,40 +365,24 @@ def course(source: Source) -> Course:
     return Course(tuple(tracks), scale, reported, {track.run: records[track.run] for track in tracks}, skipped)
 
 
-def _note(course: Course) -> str:
-    return f"{course.scale}, {count(len(course.tracks))} runs" if len(course.tracks) > 1 else course.scale
-
-
-def course_tables(course: Course) -> dict[str, pd.DataFrame]:
-    """Every drawn point, and where each lambda ended."""
-    return {
-        "Course": course_table(course.tracks),
-        "Losses": loss_table(course.tracks),
-        "Final values": _final(course),
-    }
-
-
 COURSE = Figure(
     "course",
     "lambdas",
     "Course of lambda",
     course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
-    note=_note,
+    note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
     reading=lambda course: f"{moved(course.tracks[0])} {COURSE_READING[course.scale]}",
-    how=(
-        "Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
-        " only in their seed, the dashed line is their mean. The validation loss below has the same axis."
-    ),
+    how="Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
+    " only in their seed, the dashed line is their mean. The validation loss below has the same axis.",
     options=(SCALE,),
     spread=(SCALE,),
-    tables=course_tables,
+    tables=lambda course: {
+        "Course": course_table(course.tracks),
+        "Losses": loss_table(course.tracks),
+        "Final values": course.final,
+    },
 )
-
-
-def _rests_on(course: Course) -> str:
-    seeds = 1 + sum(track.sibling for track in course.tracks[1:])
-    return f"over {seeds} seeds" if seeds > 1 else "one seed"
 
 
 KEPT = "Values of the weights that a run kept, those of its best epoch: the curves may go on behind it."
@@ -475,17 +403,15 @@ def _final_reading(course: Course) -> str:
     return f"{COMPARED} {where_it_starts(record)} {reported}"
 
 
-def _final(course: Course) -> pd.DataFrame:
-    return final_table(course.tracks, course.records, course.reported)
-
-
 FINAL = Figure(
     "final-values",
     "lambdas",
     "Final values",
     course,
-    lambda course, look: Table(_final(course), narrow=True),
-    note=_rests_on,
+    lambda course, look: Table(course.final, narrow=True),
+    note=lambda course: (
+        f"over {seeds} seeds" if (seeds := 1 + sum(track.sibling for track in course.tracks[1:])) > 1 else "one seed"
+    ),
     reading=_final_reading,
-    tables=lambda course: {"Final values": _final(course)},
+    tables=lambda course: {"Final values": course.final},
 )

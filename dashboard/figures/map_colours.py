@@ -34,12 +34,10 @@ class Group:
     """Points that share a colour."""
 
     name: str
-    points: NDArray[np.integer]
-    """Positions on the map."""
+    points: NDArray[np.integer]  # positions on the map
     colour: str
     symbol: str = "circle"
-    front: bool = False
-    """Drawn above the others, a little larger."""
+    front: bool = False  # drawn above the others, a little larger
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Shades:
 
 
 def ways(points: pd.DataFrame) -> list[str]:
-    """What the points can be coloured by."""
+    """Return what the points can be coloured by."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
     return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_own(points), GROUP]
@@ -62,7 +60,7 @@ def ways(points: pd.DataFrame) -> list[str]:
 def colouring(
     points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
 ) -> list[Group] | Shades:
-    """The placed `points`, in the order of the map, as groups or shades."""
+    """Return the placed `points`, in the order of the map, as groups or shades."""
     if way.startswith(OF):
         return _with_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
@@ -89,22 +87,25 @@ def colouring(
 
 
 def by_group(rows: NDArray[np.integer], found: FoundGroups | None, tokens: Tokens) -> list[Group]:
-    """The largest groups in colour, all others and what belongs to none in grey behind them."""
-    groups = () if found is None else found.groups
-    at = [np.flatnonzero(np.isin(rows, each.places)) for each in groups]
-    here = [(each.name, places) for each, places in zip(groups, at, strict=True) if len(places)]
-    coloured = [
-        Group(name, places, colour, front=True)
-        for (name, places), colour in zip(here[:KINDS], tokens.categories, strict=False)
-    ]
-    others = np.concatenate([places for _, places in here[KINDS:]]) if here[KINDS:] else np.empty(0, np.int64)
-    none = np.setdiff1d(np.arange(len(rows)), np.concatenate([*at, np.empty(0, np.int64)]))
+    """Return the largest groups in colour, all others and what belongs to none in grey behind them."""
+    at = [(each.name, np.flatnonzero(np.isin(rows, each.places))) for each in (found.groups if found else ())]
+    here = [(name, places) for name, places in at if len(places)]
+    others = np.concatenate([np.empty(0, np.int64), *(places for _, places in here[KINDS:])])
+    none = np.setdiff1d(np.arange(len(rows)), np.concatenate([np.empty(0, np.int64), *(places for _, places in at)]))
     rest = (Group("no group", none, tokens.right), Group("smaller groups", others, tokens.right, "diamond"))
-    return [*(each for each in rest if len(each.points)), *coloured]
+    return [*(each for each in rest if len(each.points)), *_coloured(here, tokens)]
+
+
+def _coloured(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[Group]:
+    """Return the first `KINDS` of named positions, each in a colour of its own."""
+    return [
+        Group(name, places, colour, front=True)
+        for (name, places), colour in zip(parts[:KINDS], tokens.categories, strict=False)
+    ]
 
 
 def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:
-    """The sentences that have a label, found or missed at 0.5, in front of all others."""
+    """Group the sentences by a label, found or missed at 0.5, in front of all others."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
     found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
@@ -116,7 +117,7 @@ def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]
 
 
 def _own(points: pd.DataFrame) -> dict[str, pd.Series]:
-    """The data's own columns that colours can show, by the name of the way: numbers, or mostly a few kinds."""
+    """Find the data's own columns that colours can show, by the name of the way: numbers, or mostly a few kinds."""
     found = {}
     for name in map(str, points):
         column = points[name]
@@ -131,7 +132,7 @@ def _own(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _read(column: pd.Series) -> pd.Series:
-    """A column as a file has it, where everything is text: its numbers, or its times in quarters; else itself.
+    """Read a column of a file, where everything is text: its numbers, or its times in quarters; else itself.
 
     Whole numbers of which no two are alike are names of rows.
     """
@@ -151,11 +152,8 @@ def _read(column: pd.Series) -> pd.Series:
 
 
 def _kinds(column: pd.Series, tokens: Tokens) -> list[Group]:
-    """The most frequent kinds in colour, all others together in grey behind them."""
+    """Group the most frequent kinds in colour, all others together in grey behind them."""
     order = list(column.value_counts().index[:KINDS])
-    groups = [
-        Group(kind, np.flatnonzero(column == kind), colour, front=True)
-        for kind, colour in zip(order, tokens.categories, strict=False)
-    ]
+    groups = _coloured([(kind, np.flatnonzero(column == kind)) for kind in order], tokens)
     rest = np.flatnonzero(~column.isin(order))
     return [Group("others", rest, tokens.right), *groups] if len(rest) else groups

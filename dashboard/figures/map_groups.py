@@ -14,13 +14,10 @@ from core.exceptions import NotAvailable
 from core.failures.found_groups import NONE, FoundGroups, rows_table
 from core.failures.table import Table
 from dashboard.figures import interval_table as columns
-from dashboard.figures.drawing import Component
-from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import component
+from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, axis
 from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,32 +26,21 @@ class Groups:
 
     table: Table
     found: FoundGroups
-    picked: str = ""
-    """The name of the one that is selected; empty: none is."""
+    picked: str = ""  # the name of the one that is selected
 
     def places(self, name: str) -> np.ndarray:
-        """(k,) rows of the group of a name; empty where there is none."""
+        """Return (k,) rows of the group of a name; empty where there is none."""
         every = {each.name: each.places for each in self.found.groups} | {NONE: self.found.none}
         return every.get(name, np.empty(0, np.int64))
 
     def about(self, name: str) -> str:
-        """What a group is, for the bar of the selection."""
-        return f"of no group in {self._space}" if name == NONE else f"the group “{name}” in {self._space}"
-
-    @property
-    def _space(self) -> str:
-        return "embedding space"
+        """Return what a group is, for the bar of the selection."""
+        return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
 
 
 def groups(source: Source) -> Groups:
-    """The groups of a source.
-
-    Raises:
-        NotAvailable: there is no space, or too few sentences.
-    """
-    if not source.split:
-        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    found = Groups(*source.reader.found_groups(source.record, source.split))
+    """Return the groups of a source; NotAvailable: there is no space, or too few sentences."""
+    found = Groups(*source.reader.found_groups(source.record, source.evaluated))
     if found.found.reason:
         raise NotAvailable(found.found.reason)
     return found
@@ -95,11 +81,6 @@ def groups_table(shown: Groups) -> IntervalTable:
     )
 
 
-def _note(shown: Groups) -> str:
-    found = shown.found
-    return f"n = {count(len(found.rows))}, {count(len(found.none))} of them in no group"
-
-
 def _reading(shown: Groups) -> str:
     if not shown.found.groups:
         return f"No group: nowhere {count(shown.found.least)} sentences lie close together, apart from the others."
@@ -109,17 +90,14 @@ def _reading(shown: Groups) -> str:
     )
 
 
-def _draw_groups(shown: Groups, look: Look) -> Component:
-    return component(groups_table(shown).marks, look, picked=shown.picked, picks=True)
-
-
-MAP_GROUPS: Figure[Groups] = Figure(
+MAP_GROUPS: Figure[Groups] = interval_figure(
     "map-groups",
     "embeddings",
     "Groups in embedding space",
     groups,
-    _draw_groups,
-    note=_note,
+    groups_table,
+    "Groups",
+    note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} of them in no group",
     reading=_reading,
     how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
     "has ten sentences or one of a hundred, whichever is more, and half of all at most; what is nowhere dense enough "
@@ -127,5 +105,5 @@ MAP_GROUPS: Figure[Groups] = Figure(
     "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give "
     "the same groups.",
     needs="pooled",
-    tables=lambda shown: {"Groups": groups_table(shown).frame, "Grouped": rows_table(shown.table, shown.found)},
+    more=lambda shown: {"Grouped": rows_table(shown.table, shown.found)},
 )

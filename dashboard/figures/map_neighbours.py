@@ -21,8 +21,7 @@ from dashboard.figures.numbers import count
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 
-LEAST = 2
-"""Sentences whose neighbours are counted together."""
+LEAST = 2  # sentences whose neighbours are counted together
 AT = Option(
     "at",
     "Sentence",
@@ -34,38 +33,31 @@ AT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Those of one sentence, or of several."""
+    """The sentences that are near to one sentence, or to several."""
 
-    of: str
-    """What it says, or which they are."""
-    row: int | None
-    """Its row of the split; None: it is typed, or they are several."""
-    found: pd.DataFrame
-    """As `core.failures.neighbours` gives them."""
+    of: str  # what it says, or which they are
+    row: int | None  # its row of the split; None: it is typed, or they are several
+    found: pd.DataFrame  # as `core.failures.neighbours` gives them
     space: str
-    total: int
-    """Sentences that were compared."""
-    n: int = 1
-    """So many were asked for."""
+    total: int  # sentences that were compared
+    n: int = 1  # so many were asked for
 
 
 def near(source: Source) -> Near:
-    """The neighbours of a source's text, else of its chosen row, else of its selection.
+    """Return the neighbours of a source's text, else of its chosen row, else of its selection.
 
     Raises:
         NotAvailable: there is no sentence, no space, or its layers have not been read.
         InputError: no row has that key, or the selection is not understood.
     """
-    record, reader, key = source.record, source.reader, str(source.chosen(AT))
-    if not source.split:
-        raise NotAvailable(f"it is {record.status} and has not been evaluated")
+    record, reader, key, split = source.record, source.reader, str(source.chosen(AT)), source.evaluated
     if not source.text.strip() and not key:
         if SELECT.name not in source.choices:
             raise NotAvailable("a sentence is needed: --text, --with at=KEY or --with select=RULES")
         shown = analysis(source)
         return near_several(source, shown.places, shown.said)
-    table = reader.table(record, source.split)
-    files = reader.map_files(record.run, source.split, map_config(source))
+    table = reader.table(record, split)
+    files = reader.map_files(record.run, split, map_config(source))
     space = reader.space(record, files)
     row = None if source.text.strip() else place_of(table, key)
     text = source.text if row is None else table.texts[row]
@@ -76,11 +68,7 @@ def near(source: Source) -> Near:
 
 
 def near_several(source: Source, places: np.ndarray | Sequence[int], said: str) -> Near:
-    """The sentences outside of several that are near to most of them.
-
-    Raises:
-        NotAvailable: there is no space, or its layers have not been read; or fewer than two are in it.
-    """
+    """Return the sentences outside of several that are near to most; NotAvailable: under two are in a space."""
     files = source.reader.map_files(source.record.run, source.split, map_config(source))
     space = source.reader.space(source.record, files)
     n = int(np.isin(space.rows, places).sum())
@@ -97,10 +85,12 @@ def _note(shown: Near) -> str:
     return f"{of}, among {count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
 
 
+SEVERAL = {"near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80)}
+
+
 def _draw(shown: Near, look: Look) -> Table:
-    several = {"near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80)}
     columns = {
-        **({} if shown.n == 1 else several),
+        **({} if shown.n == 1 else SEVERAL),
         "distance": Column("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
         "text": Column("Sentence", width=380),
         "truth": Column("Is", width=110),
@@ -130,7 +120,7 @@ MAP_NEIGHBOURS: Figure[Near] = Figure(
 
 
 TRAINING_COLUMNS = {
-    "near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80),
+    **SEVERAL,
     "likeness": Column("Cosine", "The mean to these, of what the model's head reads", 3, width=80),
     "text": Column("Training sentence", width=380),
     "label": Column("Is", width=110),
@@ -139,19 +129,14 @@ TRAINING_COLUMNS = {
 
 @dataclass(frozen=True)
 class TrainingNeighbours:
-    """Of a selection."""
+    """The training sentences that are near to a selection."""
 
     common: Common
-    said: str
-    """What is selected."""
+    said: str  # what is selected
 
 
 def find_training_neighbours(source: Source) -> TrainingNeighbours:
-    """Those of the selection of a source.
-
-    Raises:
-        NotAvailable: fewer than two sentences are selected, or the training texts are not here.
-    """
+    """Return those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
     shown = analysis(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
@@ -159,14 +144,10 @@ def find_training_neighbours(source: Source) -> TrainingNeighbours:
 
 
 def describe_labels(shown: TrainingNeighbours) -> str:
-    """What their labels say."""
+    """Say what their labels are."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
     return f"{of} and {whole_percent(found.said)} what the run says of it."
-
-
-def _draw_training(shown: TrainingNeighbours, look: Look) -> Table:
-    return Table(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS)
 
 
 MAP_COMMON: Figure[TrainingNeighbours] = Figure(
@@ -174,7 +155,7 @@ MAP_COMMON: Figure[TrainingNeighbours] = Figure(
     "embeddings",
     "Nearest in training",
     find_training_neighbours,
-    _draw_training,
+    lambda shown, look: Table(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
     note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
     reading=describe_labels,
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "

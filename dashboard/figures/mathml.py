@@ -22,11 +22,7 @@ OVER = {"hat": "^", "overline": "¯"}
 
 
 def mathml(latex: str) -> str:
-    """A formula as an element of its own.
-
-    Raises:
-        ValueError: it holds a command that is not known here, or a bracket is not closed.
-    """
+    """Return a formula as an element; ValueError: it holds an unknown command, or a bracket is not closed."""
     reader = _Reader(_PIECES.findall(latex))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.row()}</math>'
 
@@ -38,7 +34,7 @@ class _Reader:
         self.pieces, self.at = pieces, 0
 
     def row(self, *, inner: bool = False) -> str:
-        """All pieces up to the end, or to the bracket that closes an inner one."""
+        """Read all pieces up to the end, or to the bracket that closes an inner one."""
         return f"<mrow>{''.join(self._parts(inner))}</mrow>"
 
     def _parts(self, inner: bool) -> Iterator[str]:
@@ -53,7 +49,7 @@ class _Reader:
             raise ValueError("a bracket is not closed")
 
     def _scripted(self) -> str:
-        """One piece with what stands below and above behind it."""
+        """Read one piece with what stands below and above behind it."""
         base, below, above = self._atom(), "", ""
         while (sign := self._next()) and sign in "_^'":
             self.at += 1
@@ -69,7 +65,7 @@ class _Reader:
         return f"<msup>{base}{above}</msup>" if above else base
 
     def _next(self) -> str:
-        """The next piece that is not a space; empty at the end."""
+        """Return the next piece that is not a space; empty at the end."""
         while self.at < len(self.pieces) and self.pieces[self.at].isspace():
             self.at += 1
         return self.pieces[self.at] if self.at < len(self.pieces) else ""
@@ -117,7 +113,6 @@ class _Reader:
         raise ValueError(f"no command \\{name} is known")
 
     def _words(self) -> str:
-        """What stands between brackets, as it is."""
         if self._take() != "{":
             raise ValueError("words stand between brackets")
         words = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,25 +19,21 @@ from core.runs.record import RunRecord
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count
 
-_COUNTS = "It weighs words and pairs of neighbours"
 _READS: dict[Family, str] = {
     "bilstm": "It reads the words one after the other, in both directions",
     "cnn": "It looks for patterns of a few words wherever they stand",
-    "tfidf-logreg": _COUNTS,
-    "tfidf-nb": _COUNTS,
-    "tfidf-svm": _COUNTS,
+    **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and pairs of neighbours"),
     "lexicon": "It adds up what a lexicon says of the words",
 }
 
 
 def reads_without(family: Family, lacks: str) -> str:
-    """How a baseline reads a text, and that it does so without what the page would show."""
+    """Say how a baseline reads a text, and that it does so without what the page would show."""
     return f"{_READS[family]}, without {lacks}."
 
 
 ALL = "All"
-LINKED = 6
-"""Runs of a preset that are named; the others stand on Overview."""
+LINKED = 6  # runs of a preset that are named; the others stand on Overview
 
 
 class Sizes(NamedTuple):
@@ -45,10 +42,8 @@ class Sizes(NamedTuple):
     vocabulary: int
     classes: int
     words: str
-    preset: str = ""
-    """Of the run; empty: they are of no run."""
-    model: ModelConfig | None = None
-    """Of the run, with its own layers, heads and widths."""
+    preset: str = ""  # of the run; empty: they are of no run
+    model: ModelConfig | None = None  # of the run, with its own layers, heads and widths
 
     def model_of(self, name: str) -> ModelConfig:
         """Return the model of the run for its preset, else the preset's own."""
@@ -59,7 +54,7 @@ USUAL = Sizes(systems.VOCABULARY, systems.CLASSES, f"{count(systems.VOCABULARY)}
 
 
 def sizes_of(record: RunRecord | None) -> Sizes | None:
-    """Those of a run; None where it has none yet."""
+    """Return the sizes of a run; None where it has none yet."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = data_name(record.config.data.name)
@@ -70,54 +65,52 @@ def sizes_of(record: RunRecord | None) -> Sizes | None:
 
 
 def names_of(paper: str) -> list[str]:
-    """The presets of a paper (its title), or `ALL`."""
+    """Return the presets of a paper (its title), or of `ALL`."""
     return [name for name, preset in PRESETS.items() if paper in (ALL, PAPERS[preset.paper])]
 
 
 def preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """One row per preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
-    rows = systems.listed("" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes)
-    made = pd.Series([record.preset for record in records], dtype="str").value_counts()
-    return pd.DataFrame(
-        [
+    """Return a row per preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    listed = systems.listed("" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes)
+    made, rows = Counter(record.preset for record in records), []
+    for row in listed:
+        name, model = row["name"], sizes.model_of(row["name"])
+        rows.append(
             {
                 "paper": PAPERS[row["paper"]],
-                "model": row["name"],
+                "model": name,
                 "parameters": parameters(
-                    sizes.model_of(row["name"]),
-                    vocabulary=sizes.vocabulary,
-                    classes=systems.possible(row["name"], sizes.classes),
+                    model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes)
                 ),
-                "parts": ", ".join(marks(sizes.model_of(row["name"]))) or "plain encoder",
-                "runs": int(made.get(row["name"], 0)),
+                "parts": ", ".join(marks(model)) or "plain encoder",
+                "runs": made[name],
                 "line": row["line"],
                 "source": row["source"],
             }
-            for row in rows
-        ]
-    )
+        )
+    return pd.DataFrame(rows)
 
 
 def difference_frame(first: str, second: str) -> pd.DataFrame:
-    """Every setting in which two presets differ: what, both values, setting."""
+    """Return every setting in which two presets differ: what, both values, setting."""
     found = systems.compared(first, second)
     columns = ["what", first, second, "setting"]
     return pd.DataFrame([(each.words, each.first, each.second, each.setting) for each in found], columns=columns)
 
 
 def departure_frame(name: str) -> pd.DataFrame:
-    """Where a preset departs from its paper, or chose what it leaves open: what, paper, here, why, to follow it."""
+    """Return where a preset departs from its paper or chose what it leaves open: what, paper, here, why, instead."""
     frame = pd.DataFrame(systems.departed(name), columns=["what", "paper", "here", "why", "instead"])
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
 def trial_frame(name: str) -> pd.DataFrame:
-    """What settings that no preset changes could find out with this one: question, set."""
+    """Return what settings that no preset changes could find out with this one: question, set."""
     return pd.DataFrame(systems.trials(name), columns=["question", "set"])
 
 
 def backbone_frame(paper: str) -> pd.DataFrame:
-    """One row per backbone that a paper (its title, or `ALL`) fine-tunes: recipe, backbone, state, get, sets, source.
+    """Return a row per backbone of a paper (its title, or `ALL`): recipe, backbone, state, get, sets, source.
 
     Where it lies is not told: the page may be somebody else's.
     """
@@ -127,25 +120,20 @@ def backbone_frame(paper: str) -> pd.DataFrame:
             continue
         inside = own is not None and Path(each["folder"]).is_relative_to(own)
         found = f"in {FOLDER}" if inside else "in the hub's cache"
+        sets = [f"{name.rpartition('.')[2]}={told['value']}" for name, told in each["settings"].items()]
         rows.append(
             {
                 "recipe": each["recipe"],
                 "backbone": each["backbone"],
                 "state": found if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here",
                 "get": "" if each["ok"] else download(each["backbone"]),
-                "sets": ", ".join(f"{_leaf(name)}={told['value']}" for name, told in each["settings"].items())
-                or "what the preset sets",
+                "sets": ", ".join(sets) or "what the preset sets",
                 "source": f"{each['paper']}, {each['source']}. {each['note']}".strip(),
             }
         )
     return pd.DataFrame(rows, columns=["recipe", "backbone", "state", "get", "sets", "source"])
 
 
-def _leaf(name: str) -> str:
-    """The last word of a setting's name."""
-    return name.rpartition(".")[2]
-
-
 def runs_of(name: str, records: Sequence[RunRecord]) -> list[str]:
-    """The newest finished runs of a preset, at most `LINKED`."""
+    """Return the newest finished runs of a preset, at most `LINKED`."""
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

@@ -6,7 +6,7 @@ Plotly checks every part as it comes, and all earlier ones again: a figure of si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,8 @@ class Panels:
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
         self.rows, self.columns = len(titles), len(titles[0])
         self.traces: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+        self.shapes: list[dict[str, Any]] = []
         self.axes = {name: dict(axis) for name, axis in _grid(self.rows, self.columns, **grid).items()}
         self.layout: dict[str, Any] = {
             "template": template(look),
@@ -31,25 +33,22 @@ class Panels:
         }
         font = {"color": look.tokens.ink, "size": look.size(15)}
         corner = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "font": font}
-        self.annotations = [
-            {**corner, "xref": f"x{self._number(row, column)} domain", "yref": f"y{self._number(row, column)} domain"}
-            | {"text": title}
-            for row, names in enumerate(titles, start=1)
-            for column, title in enumerate(names, start=1)
-            if title
-        ]
-        self.shapes: list[dict[str, Any]] = []
+        corner |= {"xref": "x domain", "yref": "y domain"}
+        for row, names in enumerate(titles, start=1):
+            for column, title in enumerate(names, start=1):
+                if title:
+                    self.add_annotation(row=row, col=column, **corner, text=title)
 
     def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """A trace of points or lines."""
+        """Add a trace of points or lines."""
         self._add("scatter", row, col, trace)
 
     def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """A trace of bars."""
+        """Add a trace of bars."""
         self._add("bar", row, col, trace)
 
     def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
-        """A text at a place of a panel; `xref` and `yref` may say "x domain" and "y domain"."""
+        """Add a text at a place of a panel; `xref` and `yref` may say "x domain" and "y domain"."""
         number = self._number(row, col)
         for letter in "xy":
             domain = " domain" if "domain" in annotation.get(f"{letter}ref", "") else ""
@@ -57,35 +56,35 @@ class Panels:
         self.annotations.append(annotation)
 
     def add_shape(self, *, row: int = 1, col: int = 1, **shape: Any) -> None:
-        """A rectangle or a line of a panel, in the units of its axes."""
+        """Add a rectangle or a line of a panel, in the units of its axes."""
         number = self._number(row, col)
         self.shapes.append({"xref": f"x{number}", "yref": f"y{number}", **shape})
 
     def add_hline(self, y: float, *, row: int = 1, col: int = 0, **shape: Any) -> None:
-        """A line across a panel, or with no `col` across every panel of the row."""
+        """Add a line across a panel, or with no `col` across every panel of the row."""
         for column in [col] if col else range(1, self.columns + 1):
             across = {"x0": 0, "x1": 1, "xref": f"x{self._number(row, column)} domain"}
             self.add_shape(type="line", y0=y, y1=y, row=row, col=column, **across, **shape)
 
     def add_vline(self, x: float, *, row: int = 1, col: int = 1, **shape: Any) -> None:
-        """A line from the bottom of a panel to its top."""
+        """Add a line from the bottom of a panel to its top."""
         upwards = {"y0": 0, "y1": 1, "yref": f"y{self._number(row, col)} domain"}
         self.add_shape(type="line", x0=x, x1=x, row=row, col=col, **upwards, **shape)
 
     def update_xaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Settings of the axes at the bottom: of a panel, of a row, or of all panels."""
+        """Set up the axes at the bottom: of a panel, of a row, or of all panels."""
         self._update("x", row, col, axis)
 
     def update_yaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Settings of the axes at the left: of a panel, of a row, or of all panels."""
+        """Set up the axes at the left: of a panel, of a row, or of all panels."""
         self._update("y", row, col, axis)
 
     def update_layout(self, **layout: Any) -> None:
-        """Settings of the whole figure; of `margin` the other sides stay."""
+        """Set up the whole figure; of `margin` the other sides stay."""
         self.layout |= layout | {"margin": {**self.layout["margin"], **layout.get("margin", {})}}
 
     def drawn(self) -> go.Figure:
-        """The figure."""
+        """Return the figure."""
         parts = {"annotations": self.annotations, "shapes": self.shapes}
         return go.Figure({"data": self.traces, "layout": {**self.layout, **self.axes, **parts}})
 
@@ -94,38 +93,29 @@ class Panels:
         self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **trace})
 
     def _update(self, letter: str, row: int, col: int, axis: dict[str, Any]) -> None:
-        for number in self._numbers(row, col):
-            self.axes[f"{letter}axis{number}"] |= axis
-
-    def _numbers(self, row: int, col: int) -> Iterable[str]:
         for each in [row] if row else range(1, self.rows + 1):
             for column in [col] if col else range(1, self.columns + 1):
-                yield self._number(each, column)
+                self.axes[f"{letter}axis{self._number(each, column)}"] |= axis
 
     def _number(self, row: int, col: int) -> str:
-        """As Plotly counts axes; the first has none."""
+        """Count axes as Plotly does; the first has no number."""
         index = (row - 1) * self.columns + col
         return str(index) if index > 1 else ""
 
 
 @cache
 def _grid(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]]:
-    """Where the axes of the panels lie."""
     layout = make_subplots(rows, columns, **grid).to_plotly_json()["layout"]
     return {name: axis for name, axis in layout.items() if name[1:].startswith("axis")}
 
 
-FEW = 4
-"""With fewer rows cells are large, and the names of rows stand upright."""
+FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def cell_of(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """The cell whose sentences are exactly these; None: they are of no one cell, or not all of it.
+    """Find the cell whose sentences are exactly these rows (k,); None: they are of no one cell, or not all of it.
 
-    Args:
-        first: (n,) the row of the matrix that each sentence stands in, below 0: in none.
-        second: (n,) its column.
-        rows: (k,) places of the sentences, in any order.
+    `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """
     if not len(rows) or first[rows[0]] < 0:
         return None
@@ -145,17 +135,10 @@ def square(
     height: int,
     titles: tuple[str, str] = ("", ""),
 ) -> go.Figure:
-    """As bars, which select over their whole area; they carry `customdata = [row, column]`.
+    """Draw an n × n matrix as bars, which select over their whole area; they carry `customdata = [row, column]`.
 
-    Args:
-        look: Theme and size.
-        rows: n names, escaped.
-        columns: n names, escaped.
-        colour: Of the cell in a row and a column.
-        words: In it, as HTML.
-        hover: At the pointer, escaped.
-        height: In pixels, where rows are few.
-        titles: Of rows and of columns.
+    Names are escaped, and so is `hover`; `words` are HTML. `titles` are of rows and of columns, `height` holds where
+    rows are few.
     """
     t, n = look.tokens, len(rows)
     places, few = list(range(n)), n < FEW
@@ -169,28 +152,17 @@ def square(
         marker={"color": [colour(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
         customdata=[[i, j] for i, j in cells],
         text=[words(i, j) for i, j in cells],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
+        **{"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "constraintext": "none"},
         textfont={"size": look.size(18 if few else 14), "color": t.ink},
-        constraintext="none",
         hovertext=[hover(i, j) for i, j in cells],
         hovertemplate="%{hovertext}<extra></extra>",
         selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
         unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
     )
-    ticks = {"size": look.size(16 if few else 14), "color": t.ink}
-    figure.update_xaxes(
-        side="top", tickvals=places, ticktext=list(columns), tickfont=ticks, range=[-0.5, n - 0.5], title=titles[1]
-    )
-    figure.update_yaxes(
-        tickvals=[n - 0.5 - i for i in places],
-        ticktext=list(rows),
-        range=[0, n],
-        showgrid=False,
-        tickfont=ticks,
-        tickangle=-90 if few else 0,
-        title=titles[0],
-    )
+    ticks = {"tickfont": {"size": look.size(16 if few else 14), "color": t.ink}}
+    across = {"tickvals": places, "ticktext": list(columns), "range": [-0.5, n - 0.5], "title": titles[1]}
+    down = {"tickvals": [n - 0.5 - i for i in places], "ticktext": list(rows), "range": [0, n], "title": titles[0]}
+    figure.update_xaxes(side="top", **across, **ticks)
+    figure.update_yaxes(showgrid=False, tickangle=-90 if few else 0, **down, **ticks)
     figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
     return figure.drawn()

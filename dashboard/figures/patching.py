@@ -38,12 +38,11 @@ class Patching:
 
     record: RunRecord
     patches: Patches
-    edited: bool
-    """Something is changed inside, for both sentences."""
+    edited: bool  # something is changed inside, for both sentences
 
 
 def patching(source: Source) -> Patching:
-    """Of a text with maps and a second one.
+    """Return it of a text with maps and a second one.
 
     Raises:
         NotAvailable: the model has no attention, or there is no second sentence.
@@ -58,7 +57,6 @@ def patching(source: Source) -> Patching:
 
 
 def _places(shown: Patching) -> Iterator[tuple[str, int | None, int | None]]:
-    """Name, token and head of each row."""
     found = shown.patches
     yield EVERYTHING, None, None
     tokens = {each.token for each in found.patches if each.kind == "token"}
@@ -94,21 +92,14 @@ def _draw(shown: Patching, look: Look) -> Component:
 
 
 def patching_table(shown: Patching) -> pd.DataFrame:
-    """One row for each place: layer, token and head (from 1), log-odds with the donor's values there, and the move."""
+    """Return a row for each place: layer, token and head (from 1), log-odds with the donor's values, and the move."""
     found = shown.patches
-    rows = [
-        (
-            each.kind,
-            each.layer + 1,
-            None if each.token is None else each.token + 1,
-            "" if each.token is None else found.tokens[each.token],
-            "" if each.token is None else found.donor_tokens[each.token],
-            None if each.head is None else each.head + 1,
-            each.log_odds,
-            each.moved,
-        )
-        for each in found.patches
-    ]
+    rows = []
+    for each in found.patches:
+        at = each.token
+        words = ("", "") if at is None else (found.tokens[at], found.donor_tokens[at])
+        token, head = (None if place is None else place + 1 for place in (at, each.head))
+        rows.append((each.kind, each.layer + 1, token, *words, head, each.log_odds, each.moved))
     names = ["place", "layer", "token", "here", "donor", "head", f"log-odds of {found.target}", "moved"]
     return pd.DataFrame(rows, columns=names)
 
@@ -124,11 +115,9 @@ PATCHING = Figure(
         f"What the log-odds of {shown.patches.target} move by when this place has the values that it has of the second "
         "sentence. A word that carries the move in one layer and not in the next has handed it on."
     ),
-    how=(
-        "Both sentences are read; then the first is read again with one place of the second in it: what a layer gives "
-        "at one token or at all (everything: from there on it is the second sentence), or what a head says at every "
-        "token."
-    ),
+    how="Both sentences are read; then the first is read again with one place of the second in it: what a layer gives "
+    "at one token or at all (everything: from there on it is the second sentence), or what a head says at every "
+    "token.",
     needs="maps",
     options=(DONOR, TOWARDS),
     tables=lambda shown: {"Patching": patching_table(shown)},

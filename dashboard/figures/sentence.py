@@ -23,57 +23,52 @@ CLASS_TOKEN = "[CLS]"
 """As in core.interpret.sentence, which needs torch and so cannot be imported here; a test compares the two."""
 MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
 READ = "This model reads padding as text; this one leaves no place to fill."
-WINDOW = 40
-"""Tokens of a head view: more lines than these would be a ball of wool."""
+WINDOW = 40  # tokens of a head view: more lines than these would be a ball of wool
 
 
 def subtracts(record: RunRecord) -> bool:
-    """Whether this model takes its second map away."""
+    """Return whether this model takes its second map away."""
     return record.config.model.attention.subtracts
 
 
 def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """The contributions of the components in one layer (0-based), and their sum where there are several.
+    """Return the contributions of the components in one layer (0-based), and their sum where there are several.
 
     What is off or at its mean reads no single word: its maps are 0 and its heads are named in `off`.
     """
     found = view.layers[layer]
     heads = range(len(found.combined))
-    silent = frozenset(head for at, head in edits.heads_off + edits.heads_mean if at == layer)
+    silent = {head for at, head in edits.heads_off + edits.heads_mean if at == layer}
     away = {component for at, component in edits.components_off + edits.components_mean if at == layer}
     alone = {(head, component) for at, head, component in edits.maps_off + edits.maps_mean if at == layer}
     rows = component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
-    return [
-        MapRow(
-            row.name,
-            row.weights * loud,
-            frozenset(head for head in heads if head in silent or i in away or (head, i) in alone),
-            view.places if view.filled else None,
-        )
-        for i, row in enumerate(rows)
+    places = view.places if view.filled else None
+    off = [
+        frozenset(head for head in heads if head in silent or i in away or (head, i) in alone) for i in range(len(rows))
     ]
+    return [MapRow(row.name, row.weights * loud, each, places) for row, each in zip(rows, off, strict=True)]
 
 
 def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """What the values are weighted with, one row for each layer."""
+    """Return what the values are weighted with, one row for each layer."""
     lasts = [map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
     return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
 
 
 def received(row: MapRow) -> list[float]:
-    """How much each token is read, by this map; see `core.interpret.trace_summary`."""
+    """Return how much each token is read, by this map; see `core.interpret.trace_summary`."""
     return received_by(row.weights, row.places).tolist()
 
 
 def watched(view: SentenceView) -> str:
-    """The class whose probability is followed: the second of two, else the answer of the model as trained."""
+    """Return the class whose probability is followed: the second of two, else the answer of the model as trained."""
     names = list(view.probabilities)
     return names[1] if len(names) == 2 else view.label
 
 
 def special_places(view: SentenceView, layer: int) -> str:
-    """A sentence about places in the maps that are no words, in one layer (0-based)."""
+    """Say which places in the maps of one layer (0-based) are no words."""
     if view.filled:
         weight = number(float(view.padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
@@ -89,7 +84,7 @@ def special_places(view: SentenceView, layer: int) -> str:
 
 
 def comparison(first: SentenceView, second: SentenceView) -> tuple[str, str]:
-    """In what two models read one text alike or differently: a heading and a sentence for each difference."""
+    """Say in what two models read one text alike or differently: a heading and a sentence for each difference."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)
@@ -124,7 +119,7 @@ def _unknown_words(view: SentenceView) -> str:
 
 
 def difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
-    """`P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
+    """Write `P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
     name = watched(before)
     p = now.probabilities[name]
     said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
@@ -132,7 +127,7 @@ def difference(before: SentenceView, now: SentenceView, what: str = "answer") ->
 
 
 def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """One row for each class that any model knows, one column of probabilities for each model."""
+    """Return a row for each class that any model knows, a column of probabilities for each model."""
     named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
     return pd.DataFrame(named).rename_axis("class").reset_index()
 
@@ -140,13 +135,9 @@ def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame
 def attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """One row for each layer, head, reading and read token; a column for each map.
+    """Return a row for each layer, head, reading and read token; a column for each map, and what a head `cancelled`.
 
-    Args:
-        view: With layers and tokens. Where components are summed, `cancelled` is that of the head, in its layer.
-        minus: Whether the model subtracts its second map.
-        edits: What is changed in `view`; they stand in words in a column of their own.
-        untouched: The same text without the changes; its combined map becomes a column.
+    What `edits` change in `view` stands in words in a column of its own, the combined map `untouched` by them in one.
     """
     frames = [_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
     table = pd.concat(frames, ignore_index=True)

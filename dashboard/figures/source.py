@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from dashboard.reader import Reader
 
 Found = TypeVar("Found")
-LONGEST = 80
-"""Characters of a text that stand beside a heading."""
+LONGEST = 80  # characters of a text that stand beside a heading
 
 
 @dataclass(frozen=True)
 class Span:
-    """The numbers from `low` to `high` that an option may have."""
+    """Represents the numbers from `low` to `high` that an option may have."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Free:
-    """Any text that a person types."""
+    """Represents any text that a person types."""
 
 
 FREE = Free()
@@ -42,14 +42,13 @@ FREE = Free()
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """Something that a person chooses: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
+    """A choice of a person: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
 
     name: str
     label: str
     values: Callable[[Source], Sequence[str] | Span | Free]
     """What may be chosen for this run, the usual one first; one or none: there is nothing to choose."""
-    about: str = ""
-    """Help for the widget."""
+    about: str = ""  # help for the widget
     usual: Callable[[Source], str | float] | None = None
     """What is shown where nothing was chosen; None: the first value."""
     words: Callable[[Source, Any], str] | None = None
@@ -61,32 +60,27 @@ class Option:
 
     def counts(self, source: Source) -> bool:
         """Whether there is anything to choose for this run."""
-        values = self.values(source)
-        return isinstance(values, Span | Free) or bool(values)
+        return bool(self.values(source))
 
     def first(self, source: Source) -> str | float:
-        """What is shown where nothing was chosen."""
+        """Return what is shown where nothing was chosen."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
-        if isinstance(values, Free):
-            return ""
-        return values.low if isinstance(values, Span) else next(iter(values), "")
+        if isinstance(values, Span):
+            return values.low
+        return "" if isinstance(values, Free) else next(iter(values), "")
 
     def read(self, source: Source, said: str | float) -> str | float:
-        """A value as a link or a flag says it.
-
-        Raises:
-            InputError: it is none of those that there are.
-        """
+        """Return a value as a link or a flag says it; InputError: it is none of those that there are."""
         values = self.values(source)
         if isinstance(values, Free):
             return str(said)
         if not isinstance(values, Span):
             if str(said) in values:
                 return str(said)
-            there = ", ".join(values) or "nothing to choose for this run"
-            raise InputError(f"{self.name}={said}: {there if not values else f'one of {there}'}")
+            there = f"one of {', '.join(values)}" if values else "nothing to choose for this run"
+            raise InputError(f"{self.name}={said}: {there}")
         try:
             number = float(said)
         except ValueError:
@@ -100,7 +94,7 @@ class Option:
         return f"{self.name}={source.chosen(self)}{'' if self.version is None else self.version(source)}"
 
     def told(self, source: Source) -> str:
-        """The chosen value in words."""
+        """Return the chosen value in words."""
         if not self.counts(source):
             return ""
         value = source.chosen(self)
@@ -111,8 +105,7 @@ class Option:
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
 
 
-EDIT = "edit"
-"""The name of `Source.edits` in a link and for `--with`."""
+EDIT = "edit"  # the name of `Source.edits` in a link and for `--with`
 
 
 class Source:
@@ -130,7 +123,7 @@ class Source:
         choices: Mapping[str, Any] | None = None,
         author: str | None = None,
     ) -> None:
-        """Set up what figures of one run are drawn from.
+        """Set up what figures of one run are drawn from; InputError: the split was not evaluated.
 
         Args:
             record: Of a run that is not damaged.
@@ -141,12 +134,8 @@ class Source:
             edits: What is changed inside the model when it reads the text.
             choices: Values of options by name; all others have their usual ones.
             author: Whoever looks, who may see some of the codes; None: all.
-
-        Raises:
-            InputError: the split was not evaluated.
         """
-        self.record, self.reader, self.text, self.author = record, reader, text, author
-        self._edits = edits
+        self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)
         self.choices = dict(choices or {})
         self.used: set[str] = set()
@@ -173,10 +162,8 @@ class Source:
 
     def with_choices(self, **choices: Any) -> Source:
         """Return the same with other choices."""
-        chosen = {**self.choices, **choices}
-        kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self._edits}
-        other = Source(self.record, self.reader, **kept, choices=chosen, author=self.author)
-        other.used = self.used
+        other = copy.copy(self)
+        other.choices, other._once = {**self.choices, **choices}, {}
         return other
 
     def once(self, read: Callable[[Source], Found]) -> Found:
@@ -193,12 +180,17 @@ class Source:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)
 
+    @property
+    def evaluated(self) -> str:
+        """Return the split; NotAvailable: none has been evaluated."""
+        if not self.split:
+            raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
+        return self.split
+
     @cached_property
     def report(self) -> Report:
         """Return the answers of the run to the split; NotAvailable: no split has been evaluated."""
-        if not self.split:
-            raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
-        return self.reader.report(self.record, self.split)
+        return self.reader.report(self.record, self.evaluated)
 
     @cached_property
     def view(self) -> SentenceView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +15,13 @@ from dashboard.figures.heads import LAYER
 from dashboard.figures.mathml import mathml
 from dashboard.figures.numbers import count, subscript
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, Tokens, blend, readable
+from dashboard.figures.theme import Look, blend, readable
 
 if TYPE_CHECKING:
     from core.interpret.stages import Matrix, Stage, Steps
 
-DRAWN = 16
-"""Tokens of a long text that are drawn, the first; all are computed."""
-DIMENSIONS = 8
-"""Numbers of a vector that are drawn, the first."""
+DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
+DIMENSIONS = 8  # numbers of a vector that are drawn, the first
 INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
 """Shades of a cell, page to ink; in the middle, left out, no number could be read."""
 FIRST = "scores"
@@ -55,11 +52,7 @@ COMPONENT = Option(
 
 
 def found(source: Source) -> Steps:
-    """The stages of the text.
-
-    Raises:
-        NotAvailable: there is no text, no token in it, or too many.
-    """
+    """Return the stages of the text; NotAvailable: there is no text, no token in it, or too many."""
     return source.once(_found)
 
 
@@ -75,14 +68,9 @@ STAGE = Option(
     "Stage",
     lambda source: [stage.key for stage in found(source).stages],
     "The stage that is open; ← and → lead to its neighbours.",
-    usual=lambda source: _usual(found(source)),
+    usual=lambda source: max((stage.key for stage in found(source).stages), key=lambda key: key == FIRST),
     words=lambda source, stage: found(source).stage(stage).title.lower(),
 )
-
-
-def _usual(steps: Steps) -> str:
-    keys = [stage.key for stage in steps.stages]
-    return FIRST if FIRST in keys else keys[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +82,7 @@ class Shown:
 
     @property
     def place(self) -> str:
-        """Layer, head and map in words."""
+        """Return layer, head and map in words."""
         steps = self.steps
         if not steps.layers:
             return "no attention"
@@ -103,16 +91,11 @@ class Shown:
 
     @property
     def left_out(self) -> str:
-        """Which tokens are not drawn, in a sentence; empty: all are."""
+        """Say which tokens are not drawn; empty: all are."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
         return f"Drawn are the first {DRAWN} of {count(many)} tokens; all of them are computed."
-
-
-def _shown(source: Source) -> Shown:
-    steps = found(source)
-    return Shown(steps, str(source.chosen(STAGE)))
 
 
 def _draw(shown: Shown, look: Look) -> Component:
@@ -124,21 +107,19 @@ def _draw(shown: Shown, look: Look) -> Component:
         "place": shown.place,
         "left_out": shown.left_out,
         "shades": shades,
-        "colours": _colours(t),
+        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "panel", "accent")},
     }
     return Component("steps", data, look)
 
 
-def _colours(tokens: Tokens) -> dict[str, str]:
-    return {name: getattr(tokens, name) for name in ("ink", "muted", "grid", "paper", "panel", "accent")}
-
-
 def _stage(stage: Stage) -> dict[str, Any]:
-    """As plain data; a weight is inked on the scale of all weights of the stage."""
+    """Return plain data; a weight is inked on the scale of all weights of the stage."""
     drawn = [_matrix(matrix) for matrix in stage.matrices]
-    weights = [each["top"] for each, matrix in zip(drawn, stage.matrices, strict=True) if _of_maps(matrix, stage)]
-    for each, matrix in zip(drawn, stage.matrices, strict=True):
-        each["top"] = max(weights) if _of_maps(matrix, stage) else each["top"]
+    if stage.key in ("softmax", "combine"):
+        maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]
+        top = max((each["top"] for each in maps), default=0.0)
+        for each in maps:
+            each["top"] = top
     return {
         "key": stage.key,
         "title": stage.title,
@@ -148,48 +129,34 @@ def _stage(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _of_maps(matrix: Matrix, stage: Stage) -> bool:
-    return stage.key in ("softmax", "combine") and matrix.name != r"\lambda"
-
-
 def _matrix(matrix: Matrix) -> dict[str, Any]:
     many, wide = len(matrix.rows), matrix.values.shape[1]
     dimensions = wide > 1 and matrix.columns[-1] == str(wide)
     rows, columns = min(many, DRAWN), min(wide, DIMENSIONS if dimensions else DRAWN)
     values = matrix.values[:rows, :columns]
-    cells = [[None if not np.isfinite(value) else _rounded(value) for value in row] for row in values]
-    beyond = (f"{columns} of {count(wide)}",) if columns < wide and dimensions else ()
+    seen, score = values[np.isfinite(values)], matrix.kind == "score"
     return {
         "name": mathml(matrix.name),
-        "note": ", ".join(beyond),
+        "note": f"{columns} of {count(wide)}" if columns < wide and dimensions else "",
         "rows": list(matrix.rows[:rows]),
         "columns": list(matrix.columns[:columns]),
         "beside": list(matrix.columns[wide:]),
         "words": [list(row) for row in matrix.words[:rows]],
         "dimensions": dimensions,
         "count": matrix.kind == "count",
-        "score": matrix.kind == "score",
-        "cells": cells,
-        **_ends(matrix, values[np.isfinite(values)]),
+        "score": score,
+        # Four digits are more than a cell shows.
+        "cells": [[float(f"{value:.4g}") if np.isfinite(value) else None for value in row] for row in values],
+        # What has no ink and what has most: zero and the largest magnitude; of scores the lowest and the highest.
+        "low": float(seen.min()) if score else 0.0,
+        "top": float(seen.max()) if score else float(np.abs(seen).max(initial=0.0)) or 1.0,
         "fills": [[matrix.filled(i, j) for j in range(columns)] for i in range(rows)],
         "made": matrix.rule is not None,
     }
 
 
-def _ends(matrix: Matrix, seen: np.ndarray) -> dict[str, float]:
-    """What has no ink and what has most: zero and the largest magnitude; of scores the lowest and the highest."""
-    if matrix.kind == "score":
-        return {"low": float(seen.min()), "top": float(seen.max())}
-    return {"low": 0.0, "top": float(np.abs(seen).max(initial=0.0)) or 1.0}
-
-
-def _rounded(value: float) -> float:
-    """Four digits are more than a cell shows."""
-    return float(f"{value:.4g}")
-
-
 def step_table(steps: Steps) -> pd.DataFrame:
-    """A row for each cell of each matrix, all tokens and dimensions."""
+    """Return a row for each cell of each matrix, all tokens and dimensions."""
     frames = [_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
     return pd.concat(frames, ignore_index=True)
 
@@ -209,25 +176,19 @@ def _cells(stage: Stage, matrix: Matrix) -> pd.DataFrame:
     )
 
 
-def _tables(shown: Shown) -> Mapping[str, pd.DataFrame]:
-    return {"Steps": step_table(shown.steps)}
-
-
 STEPS = Figure(
     "steps",
     "steps",
     "Steps",
-    _shown,
+    lambda source: Shown(found(source), str(source.chosen(STAGE))),
     _draw,
     note=lambda shown: shown.place,
     reading=lambda shown: (
         "More ink is further from zero, with stripes below it; of scores, higher. Point at a cell, or reach it with "
         f"Tab and the arrow keys, and the formula is filled with its numbers. {shown.left_out}".strip()
     ),
-    how=(
-        "Every number is computed anew from the weights, plainly and in float64; tests hold each stage of every preset "
-        "to its formula, to what the model has there, and the last one to what it predicts."
-    ),
+    how="Every number is computed anew from the weights, plainly and in float64; tests hold each stage of every preset "
+    "to its formula, to what the model has there, and the last one to what it predicts.",
     options=(LAYER, HEAD, COMPONENT, STAGE),
-    tables=_tables,
+    tables=lambda shown: {"Steps": step_table(shown.steps)},
 )

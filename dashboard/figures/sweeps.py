@@ -21,8 +21,7 @@ from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
 
-LONGEST = 44
-"""Characters of a cell's name at its row."""
+LONGEST = 44  # characters of a cell's name at its row
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ class CellScores:
 
     label: str
     values: tuple[float, ...]
-    runs: tuple[str, ...]
-    """Names, one per value."""
+    runs: tuple[str, ...]  # names, one per value
     mean: float
     deviation: float | None
     yardstick: float | None
@@ -42,13 +40,13 @@ WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
 
 
 def counts_text(found: SweepState) -> str:
-    """`3 done, 2 training, 7 not begun`."""
+    """Write `3 done, 2 training, 7 not begun`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
     return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 
 def time_text(found: SweepState) -> str:
-    """How long the rest takes."""
+    """Say how long the rest takes."""
     unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
     if not found.seconds_left:
         return unknown and f"without an estimate: {unknown}"
@@ -56,7 +54,7 @@ def time_text(found: SweepState) -> str:
 
 
 def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
-    """The same sweep as a person types it; `written` gives a data set's name as it may be shown."""
+    """Write the same sweep as a person types it; `written` gives a data set's name as it may be shown."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
     parts += [f"--data={written(name)}" for name in plan.data]
     parts += [f"--grid={name}={_values(values)}" for name, values in plan.grid.items()]
@@ -73,7 +71,7 @@ def _values(values: Sequence[str]) -> str:
 
 
 def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows as they stand on the page: the first metric with what it is compared with, then the others."""
+    """Return the rows as they stand on the page: the first metric with what it is compared with, then the others."""
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
@@ -94,49 +92,41 @@ def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
-    """What the dots show of a metric: cells that have a finished run."""
+    """Return what the dots show of a metric: cells that have a finished run."""
     found = []
     for row in table["rows"]:
         if summary := row["metrics"].get(metric):
-            values = [(each["metrics"].get(metric), each["run"]) for each in row["members"] if each["state"] == "done"]
-            known = [(value, run) for value, run in values if value is not None]
+            done = [(each["metrics"].get(metric), each["run"]) for each in row["members"] if each["state"] == "done"]
+            known = [(value, run) for value, run in done if value is not None]
+            values, runs = (tuple(each[at] for each in known) for at in (0, 1))
             beside = row["yardstick"].get(metric)
-            found.append(
-                CellScores(
-                    row["label"],
-                    tuple(value for value, _ in known),
-                    tuple(run for _, run in known),
-                    summary["mean"],
-                    summary["deviation"],
-                    beside and beside["mean"],
-                )
-            )
+            spread = summary["mean"], summary["deviation"]
+            found.append(CellScores(row["label"], values, runs, *spread, beside and beside["mean"]))
     return found
 
 
 def member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
-    """Every run of the sweep, for a table and for CSV."""
-    return pd.DataFrame(
-        [
-            {
-                "run": each["run"],
-                "cell": row["label"],
-                "seed": each["seed"],
-                "fold": each["fold"],
-                "status": each["state"],
-                **{metric["name"]: each["metrics"].get(metric["name"]) for metric in table["metrics"]},
-                "reason": each["reason"],
-            }
-            for row in table["rows"]
-            for each in row["members"]
-        ]
-    )
+    """Return every run of the sweep, for a table and for CSV."""
+    rows = [
+        {
+            "run": each["run"],
+            "cell": row["label"],
+            **{"seed": each["seed"], "fold": each["fold"], "status": each["state"]},
+            **{metric["name"]: each["metrics"].get(metric["name"]) for metric in table["metrics"]},
+            "reason": each["reason"],
+        }
+        for row in table["rows"]
+        for each in row["members"]
+    ]
+    return pd.DataFrame(rows)
 
 
 def _spread(summary: Mapping[str, Any] | None) -> str:
-    if summary is None:
-        return ""
-    return number(summary["mean"]) + (f" ± {number(summary['deviation'])}" if summary["deviation"] else "")
+    return "" if summary is None else _mean(summary["mean"], summary["deviation"] or None)
+
+
+def _mean(mean: float, deviation: float | None) -> str:
+    return number(mean) + ("" if deviation is None else f" ± {number(deviation)}")
 
 
 def _difference(found: Mapping[str, Any] | None) -> str:
@@ -146,12 +136,22 @@ def _difference(found: Mapping[str, Any] | None) -> str:
     return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
 
 
-def members(cells: Sequence[CellScores], metric: str, look: Look) -> go.Figure:
-    """One line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF."""
-    t, size = look.tokens, look.size
+@dataclass(frozen=True)
+class Members:
+    """The cells of a sweep by one metric, and how many runs they hold; an example has a note of its own."""
+
+    cells: Sequence[CellScores]
+    metric: str
+    note: str = ""
+    example: bool = False
+
+
+def draw_members(shown: Members, look: Look) -> go.Figure:
+    """Draw a line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF."""
+    t, size, cells = look.tokens, look.size, shown.cells
     figure = Panels(look, [[""]], height=64 + 34 * len(cells))
     places = list(range(len(cells)))
-    known = [(place, cell.yardstick) for place, cell in zip(places, cells, strict=True) if cell.yardstick is not None]
+    known = [(place, cell.yardstick) for place, cell in enumerate(cells) if cell.yardstick is not None]
     figure.add_scatter(
         x=[value for _, value in known],
         y=[place for place, _ in known],
@@ -159,55 +159,30 @@ def members(cells: Sequence[CellScores], metric: str, look: Look) -> go.Figure:
         marker={"symbol": "circle-open", "size": size(13), "color": t.ink, "line": {"width": size(1.6)}},
         hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
     )
+    spread = {"array": [cell.deviation or 0 for cell in cells], "color": t.accent, "thickness": size(1.8), "width": 0}
     figure.add_scatter(
         x=[cell.mean for cell in cells],
         y=places,
         mode="markers",
         marker={"size": size(11), "color": t.accent},
-        error_x={
-            "array": [cell.deviation or 0 for cell in cells],
-            "color": t.accent,
-            "thickness": size(1.8),
-            "width": 0,
-        },
-        customdata=[[_spoken(cell), len(cell.values)] for cell in cells],
+        error_x=spread,
+        customdata=[[_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells],
         hovertemplate="mean %{customdata[0]}<br>n = %{customdata[1]}<extra></extra>",
     )
     figure.add_scatter(
         x=[value for cell in cells for value in cell.values],
-        y=[place for place, cell in zip(places, cells, strict=True) for _ in cell.values],
+        y=[place for place, cell in enumerate(cells) for _ in cell.values],
         mode="markers",
         marker={"size": size(6), "color": t.muted, "line": {"width": 1, "color": t.paper}},
         customdata=[escape_text(run) for cell in cells for run in cell.runs],
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
-    figure.update_xaxes(title=escape_text(metric), showgrid=True, tickformat=".3f", nticks=8)
-    figure.update_yaxes(
-        tickvals=places,
-        ticktext=[escape_text(_short(cell.label)) for cell in cells],
-        range=[len(cells) - 0.5, -0.5],
-        tickfont={"color": t.ink},
-    )
+    names = [escape_text(clipped(cell.label, LONGEST)) for cell in cells]
+    rows = {"tickvals": places, "ticktext": names, "range": [len(cells) - 0.5, -0.5], "tickfont": {"color": t.ink}}
+    figure.update_xaxes(title=escape_text(shown.metric), showgrid=True, tickformat=".3f", nticks=8)
+    figure.update_yaxes(**rows)
     figure.update_layout(margin={"t": 8})
     return figure.drawn()
-
-
-def _spoken(cell: CellScores) -> str:
-    return number(cell.mean) + ("" if cell.deviation is None else f" ± {number(cell.deviation)}")
-
-
-def _short(label: str) -> str:
-    return clipped(label, LONGEST)
-
-
-@dataclass(frozen=True)
-class Members:
-    """The cells of a sweep by one metric, and how many runs they hold; an example has a note of its own."""
-
-    cells: Sequence[CellScores]
-    metric: str
-    note: str
-    example: bool = False
 
 
 MEMBERS = Figure[Members](
@@ -215,24 +190,24 @@ MEMBERS = Figure[Members](
     "sweeps",
     lambda shown: f"Example: {shown.metric}" if shown.example else shown.metric,
     None,
-    lambda shown, look: members(shown.cells, shown.metric, look),
+    draw_members,
     note=lambda shown: shown.note,
     reading="Small dots: single runs; large: their mean, the line one sample deviation to each side. Ring: TF-IDF.",
-    how=(
-        "Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
-        "texts. Runs that differ in seed only share their test texts: their deviation does not say what other texts "
-        "would give."
-    ),
+    how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
+    "texts. Runs that differ in seed only share their test texts: their deviation does not say what other texts "
+    "would give.",
 )
 
 
 def _columns(rows: pd.DataFrame, look: Look) -> Table:
-    """Under its name with a capital; all but the first hold numbers."""
-    titled = {name: name[:1].upper() + name[1:] for name in map(str, rows)}
-    helps = {name: "The mean of the probabilities of its seeds answers." for name in titled if TOGETHER in name}
+    about = "The mean of the probabilities of its seeds answers."
     columns = {
-        name: Column(words, help=helps.get(name, ""), alignment="left" if name == "cell" else "right")
-        for name, words in titled.items()
+        name: Column(
+            name[:1].upper() + name[1:],
+            help=about if TOGETHER in name else "",
+            alignment="left" if name == "cell" else "right",
+        )
+        for name in map(str, rows)
     }
     return Table(rows, columns)
 

@@ -17,37 +17,26 @@ SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly t
 class Tokens:
     """One theme's colours as #RRGGBB, named after what they mean."""
 
-    paper: str
-    """Page, and zero in every colour scale."""
-    panel: str
-    """Sidebar, hover label, selection bar."""
-    ink: str
-    """Text, and reference lines that matter."""
-    muted: str
-    """Captions, tick labels."""
-    grid: str
-    """Gridlines, rules."""
-    accent: str
-    """What can be clicked, and the one series that is looked at."""
+    paper: str  # page, and zero in every colour scale
+    panel: str  # sidebar, hover label, selection bar
+    ink: str  # text, and reference lines that matter
+    muted: str  # captions, tick labels
+    grid: str  # gridlines, rules
+    accent: str  # what can be clicked, and the one series that is looked at
     plus: str
     """Positive class, what pushes towards it; never how much something is read, which is ink."""
-    minus: str
-    """Negative class, what pushes towards it."""
-    wrong: str
-    """An error."""
-    right: str
-    """A correct case: it recedes."""
-    categories: tuple[str, ...]
-    """Unordered series, in order of use; six at most."""
+    minus: str  # negative class, what pushes towards it
+    wrong: str  # an error
+    right: str  # a correct case: it recedes
+    categories: tuple[str, ...]  # unordered series, in order of use; six at most
     ordinal: tuple[str, str, str, str]
     """Four ordered steps (layers, epochs) that all stay readable as lines."""
-    plus_scale: tuple[str, ...]
-    """Zero to strongest."""
+    plus_scale: tuple[str, ...]  # zero to strongest
     minus_scale: tuple[str, ...]
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """What is read: page to ink, in the steps of the other two."""
+        """Return what is read: page to ink, in the steps of the other two."""
         return tuple(blend(self.paper, self.ink, step / 5) for step in range(6))
 
 
@@ -94,37 +83,36 @@ class Look:
 
     @property
     def tokens(self) -> Tokens:
-        """The colours of this theme."""
+        """Return the colours of this theme."""
         return DARK if self.dark else LIGHT
 
     def size(self, pixels: float) -> float:
-        """A line width or font size, larger on a projector."""
+        """Return a line width or font size, larger on a projector."""
         return pixels * (1.3 if self.projector else 1.0)
 
     def height(self, pixels: int) -> int:
-        """A figure height, larger on a projector."""
+        """Return a figure height, larger on a projector."""
         return round(pixels * (1.2 if self.projector else 1.0))
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of #RRGGBB (WCAG 2), 0 to 1."""
+    """Compute the relative luminance of #RRGGBB (WCAG 2), 0 to 1."""
     parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
 def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two colours (WCAG 2), 1 to 21."""
+    """Compute the contrast ratio of two colours (WCAG 2), 1 to 21."""
     low, high = sorted((luminance(first) + 0.05, luminance(second) + 0.05))
     return high / low
 
 
-LEGIBLE = 4.5
-"""Contrast of text that WCAG 2 asks for (AA)."""
+LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
 def readable(tokens: Tokens, background: str) -> str:
-    """Ink or paper, whichever stands out more on `background`; black or white on a grey that is too near both."""
+    """Return ink or paper, whichever stands out more; black or white on a grey that is too near both."""
 
     def stands_out(colour: str) -> float:
         return contrast(colour, background)
@@ -134,69 +122,69 @@ def readable(tokens: Tokens, background: str) -> str:
 
 
 def blend(first: str, second: str, share: float) -> str:
-    """The colour that lies `share` (0 to 1) of the way from `first` to `second`."""
+    """Return the colour that lies `share` (0 to 1) of the way from `first` to `second`."""
     share = min(max(share, 0.0), 1.0)
     mixed = (round(int(first[i : i + 2], 16) * (1 - share) + int(second[i : i + 2], 16) * share) for i in (1, 3, 5))
     return "#" + "".join(f"{part:02X}" for part in mixed)
 
 
 def sequential(tokens: Tokens) -> list[list[Any]]:
-    """For counts and for how much something is read: page to ink."""
-    return [[i / 5, colour] for i, colour in enumerate(tokens.ink_scale)]
+    """Return the scale for counts and for how much something is read: page to ink."""
+    return _stops(tokens.ink_scale)
+
+
+def _stops(colours: Sequence[str]) -> list[list[Any]]:
+    return [[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)]
 
 
 def two_sided(tokens: Tokens) -> list[list[Any]]:
-    """The same for weights of which some are taken away, with zmin = -zmax: equal ink for equal size.
+    """Return the same for weights of which some are taken away, with zmin = -zmax: equal ink for equal size.
 
     What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
     """
-    colours = [*reversed(tokens.ink_scale[1:]), *tokens.ink_scale]
-    return [[i / 10, colour] for i, colour in enumerate(colours)]
+    return _stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 
 
 def diverging(tokens: Tokens) -> list[list[Any]]:
-    """For what pushes to one of two sides; always with zmin = -zmax, so that zero is the page itself."""
-    colours = [*reversed(tokens.minus_scale[1:]), *tokens.plus_scale]
-    return [[i / 10, colour] for i, colour in enumerate(colours)]
+    """Return the scale for what pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
+    return _stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
 def shade(tokens: Tokens, value: float, top: float) -> str:
-    """The step of the diverging scale for a signed value, `top` being full colour."""
-    scale = tokens.plus_scale if value >= 0 else tokens.minus_scale
-    return scale[min(5, round(5 * abs(value) / top)) if top > 0 else 0]
+    """Return the step of the diverging scale for a signed value, `top` being full colour."""
+    return _step(tokens.plus_scale if value >= 0 else tokens.minus_scale, value, top)
 
 
 def ink_shade(tokens: Tokens, weight: float, top: float) -> str:
-    """The step of `two_sided` for a weight, `top` being full ink."""
-    return tokens.ink_scale[min(5, round(5 * abs(weight) / top)) if top > 0 else 0]
+    """Return the step of `two_sided` for a weight, `top` being full ink."""
+    return _step(tokens.ink_scale, weight, top)
+
+
+def _step(scale: Sequence[str], value: float, top: float) -> str:
+    return scale[min(5, round(5 * abs(value) / top)) if top > 0 else 0]
 
 
 def layer_colour(tokens: Tokens, layer: int, layers: int) -> str:
-    """The deeper the layer (0-based), the stronger the colour."""
+    """Return the colour of a layer (0-based): the deeper, the stronger."""
     return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
 
 
 def class_colours(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
-    """One colour for each class: signs where an order or the names say negative or positive, categories otherwise."""
+    """Return one colour for each class: signs where an order or names say negative or positive, else categories."""
     if ordered:
         return _on_scale(tokens, len(classes))
     names = [name.lower() for name in classes]
-    if not any("neg" in name for name in names) or not any("pos" in name for name in names):
+    if not all(any(sign in name for name in names) for sign in ("neg", "pos")):
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
     def colour(name: str) -> str:
-        strong = name.startswith(("very", "strong"))
-        if "neg" in name:
-            return tokens.minus_scale[5 if strong else 4]
-        if "pos" in name:
-            return tokens.plus_scale[5 if strong else 4]
-        return tokens.right
+        scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
+        return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
     return [colour(name) for name in names]
 
 
 def _on_scale(tokens: Tokens, classes: int) -> list[str]:
-    """From the strongest minus over what recedes to the strongest plus."""
     half = classes // 2
     steps = [max(2, 5 - place) for place in range(half)] if half > 1 else [4]
     middle = [tokens.right] if classes % 2 else []
@@ -205,7 +193,7 @@ def _on_scale(tokens: Tokens, classes: int) -> list[str]:
 
 @cache
 def template(look: Look) -> go.layout.Template:
-    """Everything that all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
+    """Return what all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
     t, size = look.tokens, look.size
     axis = {
         "gridcolor": t.grid,
@@ -240,7 +228,7 @@ def template(look: Look) -> go.layout.Template:
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
-    """Positions for direct labels: as near to the values as `gap` between neighbours allows."""
+    """Place direct labels as near to the values as `gap` between neighbours allows."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for _ in range(20):
@@ -253,7 +241,7 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
 
 
 def config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
-    """What Plotly may do in the browser: the download button, shown on hover, and `tools`; vector by default."""
+    """Say what Plotly may do in the browser: the download button, shown on hover, and `tools`; vector by default."""
     return {
         "displaylogo": False,
         "displayModeBar": bool(tools) or "hover",

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 Floats = NDArray[np.floating]
-NAMED = 48
-"""Tokens whose words fit below the cells."""
-WRITTEN = 16
-"""Tokens whose values fit into the cells."""
+NAMED = 48  # tokens whose words fit below the cells
+WRITTEN = 16  # tokens whose values fit into the cells
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class TokenRow:
     """One number for each token, under a name."""
 
     name: str
-    values: Floats
-    """(L,)."""
+    values: Floats  # (L,)
     direction: int | None = None
     """Where more of it pushes: 1 towards positive, −1 towards negative, 0 to neither; None: it pushes nowhere and is
     drawn in ink."""
@@ -50,28 +47,29 @@ WAYS = (1, 0, -1)
 
 
 def tag_names(view: SentenceView) -> list[str]:
-    """The part of speech of each token; empty where it has none."""
+    """Return the part of speech of each token; empty where it has none."""
     names = ("", *TAGS, "")  # 0 unknown, 13 the class token
     return [names[tag] for tag in view.tags or ()]
 
 
 def gate_rows(view: SentenceView) -> list[TokenRow]:
-    """The gate of each token in each layer."""
+    """Return the gate of each token in each layer."""
     return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
 
 
 def lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """The coefficients of each token where they differ between tokens, mean over heads: layer by component."""
-    rows = []
-    for number_, layer in enumerate(view.layers, start=1):
-        names = coefficient_names(len(layer.coefficients), minus)
-        for name, values in zip(names, layer.coefficients[1:].mean(1), strict=True):
-            rows.append(TokenRow(f"layer {number_}, {name}", values))
-    return rows
+    """Return the coefficients of each token where they differ, mean over heads: layer by component."""
+    return [
+        TokenRow(f"layer {place}, {name}", values)
+        for place, layer in enumerate(view.layers, start=1)
+        for name, values in zip(
+            coefficient_names(len(layer.coefficients), minus), layer.coefficients[1:].mean(1), strict=True
+        )
+    ]
 
 
 def polarity_rows(view: SentenceView) -> list[TokenRow]:
-    """How positive, neutral and negative each lexicon holds each token."""
+    """Return how positive, neutral and negative each lexicon holds each token."""
     if view.polarity is None:
         return []
     names = triples(view.polarity.shape[1] // 3)
@@ -79,19 +77,19 @@ def polarity_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def branch_rows(view: SentenceView) -> list[TokenRow]:
-    """The mean over channels of each convolution of the head at each token."""
+    """Return the mean over channels of each convolution of the head at each token."""
     return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
 
 
 def head_reading(view: SentenceView) -> list[TokenRow]:
-    """How much each token is read by the head's own attention, mean over readers and heads."""
+    """Return how much each token is read by the head's own attention, mean over readers and heads."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
 
 def token_table(view: SentenceView) -> pd.DataFrame:
-    """One row for each token with everything that the model knows of it besides the maps."""
+    """Return a row for each token with everything that the model knows of it besides the maps."""
     columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
     if view.tags is not None:
         columns["part of speech"] = tag_names(view)
@@ -105,34 +103,26 @@ def token_table(view: SentenceView) -> pd.DataFrame:
 def token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """A cell for each token, a line for each row; the page colour is `zero`, and a row of direction 0 has no other.
+    """Draw a cell for each of L tokens, a line for each row; rows all have a direction, or none.
 
-    Args:
-        rows: At least one; all with a direction, or none.
-        tokens: L words.
-        look: Theme and size.
-        label: What the colour measures.
-        top: How far from `zero` is full colour; 0: as far as the farthest value.
-        zero: The value that means nothing.
+    The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
     """
-    t, size = look.tokens, look.size
-    step = block(len(tokens))
+    t, size, step = look.tokens, look.size, block(len(tokens))
     values = np.stack([_strongest(row.values, step) for row in rows])
     push = rows[0].direction is not None
     z = (values - zero) * np.array([[1 if row.direction is None else row.direction] for row in rows], np.float32)
     top = top or float(np.abs(z).max()) or 1.0
-    signed = bool((z < 0).any())
+    sided = push or bool((z < 0).any())
     words = [escape_text(token) for token in tokens][::step]
     places = list(range(len(words)))
-    axis: dict[str, Any] = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
+    across = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
+    plain = {"showgrid": False, "tickfont": {"color": t.ink}}
     layout = {
         "template": template(look),
         "height": look.height(96 + 34 * len(rows)),
         "margin": {"t": size(6), "b": size(40)},
-        "xaxis": {"showgrid": False, "tickfont": {"color": t.ink}, **axis}
-        if len(words) <= NAMED
-        else {"visible": False},
-        "yaxis": {"autorange": "reversed", "showgrid": False, "tickfont": {"color": t.ink}},
+        "xaxis": {**plain, **across} if len(words) <= NAMED else {"visible": False},
+        "yaxis": {**plain, "autorange": "reversed"},
     }
     trace = {
         "type": "heatmap",
@@ -141,9 +131,9 @@ def token_rows(
         "y": [escape_text(row.name) for row in rows],
         "text": [words] * len(rows),
         "customdata": values,
-        "zmin": -top if signed or push else 0,
+        "zmin": -top if sided else 0,
         "zmax": top,
-        "colorscale": (diverging(t) if push else two_sided(t)) if signed or push else sequential(t),
+        "colorscale": (diverging if push else two_sided if sided else sequential)(t),
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
@@ -155,22 +145,49 @@ def token_rows(
         layout["shapes"] = [pattern] if pattern else []
     else:
         layout["annotations"] = [
-            {
-                "x": x,
-                "y": y,
-                "text": number(value, 2),
-                "font": {"size": size(13), "color": readable(t, colour(t, float(z[y, x]), top))},
-            }
-            for y, line in enumerate(values)
-            for x, value in enumerate(line)
+            {"x": x, "y": y, "text": number(value, 2)}
+            | {"font": {"size": size(13), "color": readable(t, colour(t, float(z[y, x]), top))}}
+            for (y, x), value in np.ndenumerate(values)
         ]
     return go.Figure({"data": [trace], "layout": layout})
 
 
 def _strongest(values: Floats, step: int) -> Floats:
-    """(L,) to one value of each block of a long text: the one that is largest in size."""
+    """Reduce (L,) to one value of each block of a long text: the one that is largest in size."""
     parts = [values[start : start + step] for start in range(0, len(values), step)]
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
+
+
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
+
+
+def sigma(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
+    """Return what lexicons do to the scores of one layer, in these heads.
+
+    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
+    """
+    polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
+    for name, term in terms.items():
+        if polarity is not None:
+            return MapRow(SIGMA[name], np.stack([each - _neutral(each, polarity) for each in term[heads]]))
+    return None
+
+
+def _neutral(term: Floats, polarity: Floats) -> float:
+    """Compute what a term (L, L), a weighed sum of products of polarities (L, 3K), is beside a neutral token.
+
+    The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
+    """
+    each = [polarity[:, start : start + 3] for start in range(0, polarity.shape[1], 3)]
+    products = np.stack([(part @ part.T).ravel() for part in each], 1)
+    weights, *_ = np.linalg.lstsq(products, term.ravel(), rcond=None)
+    return float(weights.sum()) * NEUTRAL
+
+
+def seen(view: SentenceView, layer: int) -> MapRow | None:
+    """Return who may see whom in one layer, 1 or 0."""
+    support = view.layers[layer].support if view.layers else None
+    return None if support is None else MapRow("may see", support[None].astype("float32"))
 
 
 @dataclass(frozen=True)
@@ -199,10 +216,8 @@ GATES = Figure(
     _draw_rows("gate", 1),
     note="every layer",
     reading=("The more ink, the more freely other tokens look at this one; near the page colour, hardly at all."),
-    how=(
-        "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
-        "in which the token is read (SentiFormer, equation 4). A class token has the gate 1."
-    ),
+    how="Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
+    "in which the token is read (SentiFormer, equation 4). A class token has the gate 1.",
     needs="gates",
 )
 TOKEN_LAMBDA = Figure(
@@ -222,15 +237,11 @@ POLARITY = Figure(
     lambda source: _of_tokens(source, polarity_rows(source.view)),
     _draw_rows("polarity", 2 / 3, NEUTRAL),
     note="from the lexicon",
-    reading=(
-        "The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Several "
-        "lexicons are numbered as text.lexicon names them. Blue speaks for the positive class (more positive or less "
-        "negative than a third), orange for the negative one."
-    ),
-    how=(
-        "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
-        "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."
-    ),
+    reading="The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Several "
+    "lexicons are numbered as text.lexicon names them. Blue speaks for the positive class (more positive or less "
+    "negative than a third), orange for the negative one.",
+    how="Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
+    "(Laplace) and normalised (Sentiment Lexical Attention, section 3).",
     needs="polarity",
 )
 BRANCHES = Figure(
@@ -245,63 +256,19 @@ BRANCHES = Figure(
 )
 
 
-SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
-
-
-def sigma(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
-    """What lexicons do to the scores of one layer, in these heads.
-
-    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
-    """
-    polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
-    for name, term in terms.items():
-        if polarity is not None:
-            return MapRow(SIGMA[name], np.stack([each - _neutral(each, polarity) for each in term[heads]]))
-    return None
-
-
-def _neutral(term: Floats, polarity: Floats) -> float:
-    """Of a term (L, L), a weighed sum of products of polarities (L, 3K), its value beside a neutral token.
-
-    The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
-    """
-    each = [polarity[:, start : start + 3] for start in range(0, polarity.shape[1], 3)]
-    products = np.stack([(part @ part.T).ravel() for part in each], 1)
-    weights, *_ = np.linalg.lstsq(products, term.ravel(), rcond=None)
-    return float(weights.sum()) * NEUTRAL
-
-
-def seen(view: SentenceView, layer: int) -> MapRow | None:
-    """Who may see whom in one layer, 1 or 0."""
-    support = view.layers[layer].support if view.layers else None
-    return None if support is None else MapRow("may see", support[None].astype("float32"))
-
-
 @dataclass(frozen=True)
 class OfPairs:
     """A map of all pairs of tokens that is no attention."""
 
     tokens: tuple[str, ...]
     row: MapRow
-    layer: int
-    """From 0."""
+    layer: int  # from 0
 
 
 def _of_pairs(source: Source, row: MapRow | None) -> OfPairs:
     if row is None:
         raise NotAvailable(f"{source.record.preset} has none")
     return OfPairs(source.view.tokens, row, heads.layer(source))
-
-
-def _reached(source: Source) -> slice:
-    """The last head, which every setting reaches; where each lexicon has heads to itself, the first of each."""
-    attention = source.record.config.model.attention
-    return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
-
-
-def _heads(shown: OfPairs) -> str:
-    many = len(shown.row.weights)
-    return "last head" if many == 1 else f"heads 1 to {many}, of a lexicon each"
 
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figure]:
@@ -312,6 +279,17 @@ def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figu
     return draw
 
 
+def _reached(source: Source) -> slice:
+    """Choose the last head, which every setting reaches; where each lexicon has heads to itself, the first of each."""
+    attention = source.record.config.model.attention
+    return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
+
+
+def _heads(shown: OfPairs) -> str:
+    many = len(shown.row.weights)
+    return "last head" if many == 1 else f"heads 1 to {many}, of a lexicon each"
+
+
 LEXICON = Figure(
     "sigma",
     "sentence",
@@ -319,10 +297,8 @@ LEXICON = Figure(
     lambda source: _of_pairs(source, sigma(source.view, heads.layer(source), _reached(source))),
     _draw_pairs("σ − neutral"),
     note=lambda shown: f"{shown.row.name}, {_heads(shown)}",
-    reading=(
-        "σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
-        "token: plain ink draws two tokens together, hatched ink keeps them apart."
-    ),
+    reading="σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
+    "token: plain ink draws two tokens together, hatched ink keeps them apart.",
     options=(heads.LAYER,),
 )
 SUPPORT = Figure(

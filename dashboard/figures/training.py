@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look, layer_colour, spread
 
 
 def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
-    """The points of the curves as tables, for export."""
+    """Return the points of the curves as tables, for export."""
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
         "Validation": pd.DataFrame(
@@ -31,8 +31,7 @@ def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     return tables
 
 
-SMALLEST_CHANGE = 1e-3
-"""The change panels are magnified no further than this."""
+SMALLEST_CHANGE = 1e-3  # the change panels are magnified no further than this
 NAMES = 1.3
 """An axis is longer than the training by this where the names of lines stand at their ends."""
 LIVE = "live"
@@ -40,21 +39,13 @@ LIVE = "live"
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:
-    """Training and validation loss on the left, the validation metric on the right."""
+    """Draw training and validation loss on the left, the validation metric on the right."""
     t = look.tokens
     figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
-    figure.add_scatter(
-        x=curves.step,
-        y=curves.loss,
-        mode="lines",
-        line={"color": t.right, "width": look.size(1.4)},
-        hovertemplate="train loss %{y:.3f}<extra></extra>",
-        row=1,
-        col=1,
-    )
-    for column, (name, values) in enumerate(
-        (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric)), start=1
-    ):
+    line, hover = {"color": t.right, "width": look.size(1.4)}, "train loss %{y:.3f}<extra></extra>"
+    figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line=line, hovertemplate=hover)
+    both = (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric))
+    for column, (name, values) in enumerate(both, start=1):
         figure.add_scatter(
             x=curves.epoch,
             y=values,
@@ -63,10 +54,14 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
             marker={"size": look.size(8)},
             error_y=_whiskers(curves, look) if column == 2 else None,
             hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
-            row=1,
             col=column,
         )
-    _mark_lowest(figure, curves, look)
+    if len(curves.validation_loss) > 1:
+        best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
+        at, text = curves.epoch[best], f"lowest {number(curves.validation_loss[best])}"
+        figure.add_vline(x=at, line={"color": t.ink, "width": 1, "dash": "dot"})
+        corner = {"yref": "y domain", "xanchor": "left", "yanchor": "top", "xshift": 6, "font": {"color": t.ink}}
+        figure.add_annotation(x=at, y=0.99, text=text, **corner)
     _name_lines(figure, curves, look)
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_epoch_ticks(curves.epochs))
     figure.update_xaxes(range=[0, curves.epochs * NAMES], row=1, col=1)
@@ -91,26 +86,6 @@ def _whiskers(curves: Curves, look: Look) -> dict[str, Any] | None:
     }
 
 
-def _mark_lowest(figure: Panels, curves: Curves, look: Look) -> None:
-    if len(curves.validation_loss) < 2:
-        return
-    best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
-    ink = look.tokens.ink
-    figure.add_vline(x=curves.epoch[best], line={"color": ink, "width": 1, "dash": "dot"}, row=1, col=1)
-    figure.add_annotation(
-        x=curves.epoch[best],
-        y=0.99,
-        yref="y domain",
-        xanchor="left",
-        yanchor="top",
-        xshift=6,
-        text=f"lowest {number(curves.validation_loss[best])}",
-        font={"color": ink},
-        row=1,
-        col=1,
-    )
-
-
 def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
     ends = []
     if curves.step:
@@ -121,28 +96,24 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
     top = max([*curves.loss, *curves.validation_loss], default=1.0)
     heights = spread([y for _, _, y, _ in ends], 0.08 * top)
     for (name, x, _, colour), y in zip(ends, heights, strict=True):
-        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": colour}, row=1, col=1)
+        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": colour})
 
 
 def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
-    """One row for each component: its lambda on a scale with zero, and its change since the start, magnified."""
+    """Draw a row for each component: its lambda on a scale with zero, and its change since the start, magnified."""
     components = sorted({component for _, component in curves.lambdas})
-    layers = sorted({layer for layer, _ in curves.lambdas})
     titles = [[f"λ{subscript(i)}", f"λ{subscript(i)}, change since the start"] for i in components]
-    figure = Panels(
-        look, titles, height=80 + 200 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.2 / len(titles)
-    )
+    space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}
+    figure = Panels(look, titles, height=80 + 200 * len(titles), **space)
     span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
-    changes = [abs(value - values[0]) for values in curves.lambdas.values() for value in values]
-    move = max([SMALLEST_CHANGE, *changes])
+    move = max([SMALLEST_CHANGE, *(abs(value - line[0]) for line in curves.lambdas.values() for value in line)])
+    pad = 0.08 * (max(span) - min(span) or 1)
     for row, component in enumerate(components, start=1):
-        lines = {layer: curves.lambdas[layer, component] for layer in layers if (layer, component) in curves.lambdas}
-        change = {layer: tuple(value - values[0] for value in values) for layer, values in lines.items()}
-        pad = 0.08 * (max(span) - min(span) or 1)
+        lines = {layer: line for (layer, i), line in sorted(curves.lambdas.items()) if i == component}
+        change = {layer: tuple(value - line[0] for value in line) for layer, line in lines.items()}
         _lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
         _lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
-    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=_epoch_ticks(curves.epochs))
-    figure.update_xaxes(showticklabels=False)
+    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=_epoch_ticks(curves.epochs), showticklabels=False)
     figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
     figure.update_yaxes(nticks=5, exponentformat="none")
     figure.update_layout(uirevision=LIVE)
@@ -157,47 +128,26 @@ def _lambda_panel(
     place: tuple[int, int],
     limits: tuple[float, float],
 ) -> None:
-    row, column = place
-    layers = max(layer for layer, _ in curves.lambdas) + 1
+    t, at, layers = look.tokens, {"row": place[0], "col": place[1]}, max(layer for layer, _ in curves.lambdas) + 1
     heights = spread([values[-1] for values in lines.values()], 0.1 * (limits[1] - limits[0]))
-    sign = "+" if column == 2 else ""
     for (layer, values), height in zip(lines.items(), heights, strict=True):
-        colour = layer_colour(look.tokens, layer, layers)
-        figure.add_scatter(
-            x=curves.lambda_step[: len(values)],
-            y=values,
-            mode="lines",
-            line={"color": colour, "width": look.size(2.5)},
-            hovertemplate=f"layer {layer + 1}<br>epoch %{{x:.1f}}<br>%{{y:{sign}.4f}}<extra></extra>",
-            row=row,
-            col=column,
-        )
-        figure.add_annotation(
-            x=curves.lambda_step[len(values) - 1],
-            y=height,
-            text=f"layer {layer + 1}",
-            xanchor="left",
-            xshift=6,
-            font={"color": look.tokens.muted if layer < layers / 2 else look.tokens.ink},
-            bgcolor=look.tokens.paper,  # the line of zero must not strike it through
-            row=row,
-            col=column,
-        )
-    figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, layer="below", row=row, col=column)
-    figure.update_yaxes(range=list(limits), row=row, col=column)
+        line = {"color": layer_colour(t, layer, layers), "width": look.size(2.5)}
+        name, x = f"layer {layer + 1}", curves.lambda_step[: len(values)]
+        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
+        figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
+        colour = t.muted if layer < layers / 2 else t.ink
+        own = {"font": {"color": colour}, "bgcolor": t.paper}  # the line of zero must not strike it through
+        figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
+    figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
+    figure.update_yaxes(range=list(limits), **at)
 
 
 def _epoch_ticks(epochs: int) -> list[int]:
-    step = max(1, -(-epochs // 10))
-    return list(range(0, epochs + 1, step))
+    return list(range(0, epochs + 1, max(1, -(-epochs // 10))))
 
 
 def logged(source: Source) -> Curves:
-    """What the run has logged.
-
-    Raises:
-        NotAvailable: it has logged nothing.
-    """
+    """Return what the run has logged; NotAvailable: nothing."""
     curves, _ = source.reader.curves(source.record)
     if not curves.loss:
         raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
@@ -205,11 +155,7 @@ def logged(source: Source) -> Curves:
 
 
 def logged_lambdas(source: Source) -> Curves:
-    """The same of a run that logs lambdas.
-
-    Raises:
-        NotAvailable: it has none.
-    """
+    """Return the same of a run that logs lambdas; NotAvailable: it has none."""
     curves, _ = source.reader.curves(source.record)
     if not curves.lambdas:
         logged(source)
@@ -225,10 +171,8 @@ LEARNING = Figure(
     draw_learning,
     note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
     reading="Stop when the validation loss turns upwards while the training loss still falls.",
-    how=(
-        "Training loss is that of each logged batch; validation is measured on all validation sentences after each "
-        "epoch. The best epoch by the validation metric is kept. Whiskers: Wilson's 95 % interval of an accuracy."
-    ),
+    how="Training loss is that of each logged batch; validation is measured on all validation sentences after each "
+    "epoch. The best epoch by the validation metric is kept. Whiskers: Wilson's 95 % interval of an accuracy.",
     tables=curve_tables,
 )
 LAMBDAS = Figure(
@@ -242,8 +186,6 @@ LAMBDAS = Figure(
         "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from"
         " its first value and magnified. The stronger the line, the deeper the layer."
     ),
-    how=(
-        "One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. All "
-        "panels on the right share one scale, so that the components can be compared."
-    ),
+    how="One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. All "
+    "panels on the right share one scale, so that the components can be compared.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core import data, runs
 from core.config import SETTINGS, compose, flat
 from core.data.findings import plural
 from core.data.sources import named
@@ -15,31 +16,21 @@ from core.models.presets import PRESETS
 from core.runs.configuration import train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from dashboard.figures.cards import CARDINALITY, SPLITS
-from dashboard.figures.data import CLASSES, Balance, class_shares, percent
+from dashboard.figures.data import CARDINALITY, CLASSES, SPLITS, Balance, class_shares, percent
 from dashboard.figures.drawing import element, write_node
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count, duration
 from dashboard.figures.train_plan import millions
-from dashboard.reports.drawn import Collected, shaped_part
-from dashboard.reports.sections import Section, facts, finding, folded, paragraph, table, together
+from dashboard.reports.drawn import Collected, Section, facts, finding, folded, paragraph, shaped_part, table, together
 
 AT_ONCE = 20_000_000
 """Characters up to which the texts of a data set are counted for its card: a minute at most."""
-MOST_CLASSES = 12
-"""Classes that a line names."""
-
-
-def command(line: str, note: str = "") -> str:
-    """A command that is copied as a whole."""
-    shown = write_node(element("pre", element("code", line), tabindex="0"))
-    return shown + (paragraph(note, "soft") if note else "")
+MOST_CLASSES = 12  # classes that a line names
 
 
 def run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
-    """Which model this is, how it came to be, and how it comes to be again."""
-    config, versions = record.config, ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    line, note = train_command(record, store)
+    """Say which model this is, how it came to be, and how it comes to be again."""
+    config = record.config
     known = {
         "Run": record.run,
         "Model": record.described,
@@ -52,7 +43,7 @@ def run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
         "Status": f"{record.status}{f': {record.reason}' if record.reason else ''}",
         "Trained": f"{record.created}, in {duration(record.seconds)}",
         "Machine": f"{record.device}, {plural(record.threads, 'thread')}" if record.device else "",
-        "Versions": versions,
+        "Versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "Parameters": millions(record.parameters) if record.parameters else "",
         "Vocabulary": f"{count(record.vocabulary)}, texts cut at {count(record.max_length)} tokens",
         "Started from": config.training.start,
@@ -61,10 +52,11 @@ def run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
         "What was done to the data": "; ".join(record.data_notes),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
-    shown = facts({name: value for name, value in known.items()})
-    again = "<h3>To train it again</h3>" + command(line, note)
+    line, note = train_command(record, store)
+    again = "<h3>To train it again</h3>" + write_node(element("pre", element("code", line), tabindex="0"))
+    again += paragraph(note, "soft") if note else ""
     same = "The same settings, data, versions and number of threads give the same weights to the last bit."
-    return Section(name, "Run card", record.parameters, "parameters", shown + again + paragraph(same, "soft"))
+    return Section(name, "Run card", record.parameters, "parameters", facts(known) + again + paragraph(same, "soft"))
 
 
 def _some(names: tuple[str, ...]) -> str:
@@ -73,7 +65,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def settings(record: RunRecord) -> Section:
-    """Every setting; first those that are not the preset's own."""
+    """List every setting; first those that are not the preset's own."""
     values = flat(record.config)
     try:
         usual: Mapping[str, Any] = flat(compose(record.preset))
@@ -82,11 +74,9 @@ def settings(record: RunRecord) -> Section:
     own = [key for key, value in values.items() if usual.get(key) != value]
     changed = [(key, _said(values[key]), _said(usual.get(key)), SETTINGS[key].help) for key in own]
     every = [(key, _said(value), SETTINGS[key].help) for key, value in values.items()]
-    first = (
-        table("What differs from the preset", ("Setting", "Value", "Preset", "What it is"), changed)
-        if changed
-        else paragraph(f"All settings are those of {record.preset}.")
-    )
+    first = paragraph(f"All settings are those of {record.preset}.")
+    if own:
+        first = table("What differs from the preset", ("Setting", "Value", "Preset", "What it is"), changed)
     rest = folded(f"All {count(len(every))}", table("All settings", ("Setting", "Value", "What it is"), every))
     return Section("settings", "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
 
@@ -96,22 +86,12 @@ def _said(value: Any) -> str:
 
 
 def data_card(record: RunRecord, judged: Table, found: Collected, *, no_paths: bool = False) -> Section:
-    """What the run was trained and judged on: nothing of it but counts, shares and names.
-
-    Args:
-        record: Of the run.
-        judged: What it says of the split.
-        found: Where the data of figures go.
-        no_paths: No path is told.
-    """
+    """Say what the run was trained and judged on: counts, shares and names only; with `no_paths` no path."""
     try:
-        from core.runs.seen import trained_on
-
-        dataset = trained_on(record)
+        dataset = runs.seen.trained_on(record)
     except NotAvailable as error:
         why = "This machine cannot read them as they were when the run was trained" if no_paths else str(error)
         return Section("data", "Data card", len(judged), f"rows of {judged.split}", _absent(record, judged, why))
-    rows = sum(map(len, dataset.splits.values()))
     about = facts(
         {
             "Data": data_name(dataset.name),
@@ -123,11 +103,11 @@ def data_card(record: RunRecord, judged: Table, found: Collected, *, no_paths: b
         }
     )
     about += "".join(paragraph(note, "soft") for note in dataset.notes)
+    rows = sum(map(len, dataset.splits.values()))
     return Section("data", "Data card", rows, "rows", about + _counted(record, dataset, found))
 
 
 def _absent(record: RunRecord, judged: Table, why: str) -> str:
-    """What is known of data that are not here."""
     has = judged.true.sum(0).tolist()
     rows = [(label, count(n), percent(n / max(1, len(judged)))) for label, n in zip(judged.classes, has, strict=True)]
     known = facts({"Data": data_name(record.config.data.name), "Fingerprint": record.data_fingerprint})
@@ -137,14 +117,12 @@ def _absent(record: RunRecord, judged: Table, why: str) -> str:
 
 
 def _counted(record: RunRecord, dataset: Dataset, found: Collected) -> str:
-    """Its splits and classes, as the page Data shows them."""
+    """Show its splits and classes as the page Data does."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
         return table("Splits", ("Split", "Rows"), rows, ("Rows",)) + paragraph(words, "soft")
-    from core.data.card import data_card as counted
-
-    card = counted(dataset, record.config.text)
+    card = data.card.data_card(dataset, record.config.text)
     balance = Balance(class_shares(card), dataset.task == "multi", dataset.ordered)
     parts = [shaped_part(CLASSES, balance, found, "data-classes"), shaped_part(SPLITS, card, found, "data-splits")]
     if any("labels" in split for split in card["splits"].values()):

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from core.atomic import write_named
 from core.exceptions import InputError
-from core.failures.table import Table
 from core.runs.archive import pathless
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
@@ -22,9 +23,8 @@ from dashboard.reports import rows
 from dashboard.reports.about import data_card, run_card, settings
 from dashboard.reports.coded import Session, codes_section, session
 from dashboard.reports.document import Report, whole
-from dashboard.reports.drawn import Collected, figure_part, of_pages
+from dashboard.reports.drawn import Collected, Section, figure_part, finding, of_pages, paragraph, together
 from dashboard.reports.reading import ReportReader, tells
-from dashboard.reports.sections import Section, finding, paragraph, together
 
 OnProgress = Callable[[str, float | None], None]
 
@@ -37,10 +37,8 @@ PARTS = (
     ("model", "Model", ("models",), ()),
 )
 """Sections of a run with the pages whose figures they hold, and further figures."""
-OF_EACH = ("metrics", "confusion", "learning")
-"""Figures that a comparison has of each run."""
-LIST = ("errors",)
-"""Figures that are lists of sentences: a report has its own."""
+OF_EACH = ("metrics", "confusion", "learning")  # figures that a comparison has of each run
+LIST = ("errors",)  # figures that are lists of sentences: a report has its own
 UNTOLD = (
     "The texts are not in this report",
     "The run was made to keep no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left"
@@ -87,19 +85,16 @@ def build(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> Built:
-    """The report as text.
+    """Return the report as text; arguments and errors as `core.api.report`.
 
     Args:
-        runs: As `core.api.report`, and so are `codes`, `split`, `store` and `on_progress`.
+        runs: Names.
         codes: A coded session.
         split: Of the predictions.
         author: What this one may see of the codes; None: all.
         no_paths: For a visitor of a server: no path of its files is told.
         store: Where runs live.
         on_progress: Told what is done and which share of all.
-
-    Raises:
-        InputError, RunDamaged: as `core.api.report`.
     """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:
@@ -111,77 +106,50 @@ def build(
     for record in records:
         refuse_tagged(record)
         if not reading.evaluated_splits(record.run):
-            raise InputError(
-                f"run '{record.run}' is {record.status} and has not been evaluated: nothing can be reported"
-            )
+            why = f"run '{record.run}' is {record.status} and has not been evaluated"
+            raise InputError(f"{why}: nothing can be reported")
     kind = _Comparison if len(records) > 1 else _Run
     made = kind(reading, records, split, codes, on_progress or (lambda what, share: None))
     made.no_paths = no_paths
-    return made.built(_again(names, codes, split))
-
-
-def _again(names: Sequence[str], codes: str, split: str) -> str:
     chosen = [*(["--codes", codes] if codes else []), *(["--split", split] if split else [])]
-    return shlex.join(["sentiscope", "report", *names, *chosen])
+    return made.built(shlex.join(["sentiscope", "report", *names, *chosen]))
 
 
 class _Parts(ABC):
     """What both kinds of report share: figures are collected section by section."""
 
-    kind = ""
+    kind = title = ""
+    many = 0  # figures that are looked for
 
     def __init__(
         self, reading: ReportReader, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
     ) -> None:
         self.reading, self.records, self.codes, self.tell = reading, list(records), codes, tell
+        self.record = self.records[0]
         self.source = self.sourced(split)
         self.split, self.told = self.source.split, reading.told
         self.found = Collected(told=self.told)
+        self.table = reading.known(self.record, self.split).table  # what the first run says of the split
+        self.n = len(self.table.frame)
+        self.facts = [f"{count(self.n)} {self.split} sentences of {Path(self.record.config.data.name).name}"]
         self.rows: dict[str, Any] = {}
         self.no_paths = False
         self._done = 0
 
     def sourced(self, split: str) -> Source:
-        """What figures are drawn from."""
-        return Source(self.records[0], self.reading, others=self.records[1:], split=split)
+        return Source(self.record, self.reading, others=self.records[1:], split=split)
 
     @abstractmethod
     def sections(self) -> Iterator[Section]:
-        """In order."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """Heads the report."""
-
-    @property
-    def facts(self) -> list[str]:
-        """Below the title."""
-        record, n = self.records[0], count(self.n)
-        return [f"{n} {self.split} sentences of {Path(record.config.data.name).name}"]
-
-    @property
-    def n(self) -> int:
-        """Sentences of the split."""
-        return len(self.table.frame)
-
-    @property
-    @abstractmethod
-    def many(self) -> int:
-        """Figures that are looked for."""
+        """Yield the sections in order."""
 
     def cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
-        """The card and the settings of a run."""
+        """Return the card and the settings of a run."""
         told = replace(record, config=pathless(record.config)) if self.no_paths else record
         return run_card(told, self.reading.store(), name), settings(told)
 
-    @property
-    def table(self) -> Table:
-        """What the first run says of the split."""
-        return self.reading.known(self.records[0], self.split).table
-
     def figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
-        """Those that are there."""
+        """Draw those that are there."""
         parts = []
         for name in names:
             self._done += 1
@@ -190,7 +158,7 @@ class _Parts(ABC):
         return together(parts)
 
     def built(self, again: str) -> Built:
-        """The file, and what is said of it."""
+        """Return the file, and what is said of it."""
         sections = []
         for section in self.sections():
             self.tell(section.title, None)
@@ -212,52 +180,31 @@ class _Parts(ABC):
         }
         return Built(made, about)
 
-    def listed(self, columns: list[dict[str, Any]], kept: rows.Kept, about: str = "") -> Section:
-        """The table of predictions."""
-        self.rows = {
-            "columns": columns,
-            "n": len(kept.places),
-            "file": f"sentiscope-{self.records[0].run}-{self.split}",
-        }
-        words = about or "Search, choose and sort; the CSV has the rows that are left, in their order."
+    def listed(self, columns: list[dict[str, Any]], kept: rows.Kept) -> Section:
+        """Return the table of predictions."""
+        file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
+        self.rows = {"columns": columns, "n": n, "file": file}
+        words = "Search, choose and sort; the CSV has the rows that are left, in their order."
         if not kept.whole:
-            part = f"{count(len(kept.places))} of {count(kept.of)}"
+            part = f"{count(n)} of {count(kept.of)}"
             words += f" This file holds {part} rows, what is wrong first: more would make it too large."
         place = '<div id="rows"></div><noscript>The table of predictions needs JavaScript.</noscript>'
-        return Section("predictions", "Predictions", len(kept.places), "sentences", paragraph(words) + place)
+        return Section("predictions", "Predictions", n, "sentences", paragraph(words) + place)
 
 
 class _Run(_Parts):
     """One run, or a coded session of it."""
 
-    @property
-    def record(self) -> RunRecord:
-        """The run."""
-        return self.records[0]
+    many = sum(len(of_pages(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
-    @property
-    def kind(self) -> str:  # type: ignore[override]
-        """For whoever reads the outcome as JSON."""
-        return "codes" if self.codes else "run"
-
-    @property
-    def title(self) -> str:
-        """Heads the report."""
-        return f"Coded session of {self.record.run}" if self.codes else self.record.run
-
-    @property
-    def many(self) -> int:
-        """Figures that are looked for."""
-        return sum(len(of_pages(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
-
-    @property
-    def facts(self) -> list[str]:
-        """Below the title."""
-        named = [f"codes {self.codes}"] if self.codes else []
-        return [self.record.described, *super().facts, f"seed {self.record.config.training.seed}", *named]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        run, seed = self.record.run, f"seed {self.record.config.training.seed}"
+        self.kind, self.title = ("codes", f"Coded session of {run}") if self.codes else ("run", run)
+        self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def sections(self) -> Iterator[Section]:
-        """Results first, what the run is last; of a coded session its codes come first."""
+        """Yield results first, what the run is last; of a coded session its codes come first."""
         chosen = session(self.reading, self.record, self.codes, self.table)
         codes = codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
@@ -276,7 +223,7 @@ class _Run(_Parts):
         yield data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _forget(self, names: Sequence[str]) -> None:
-        """Figures of errors where there are none."""
+        """Leave out figures of errors where there are none."""
         for name in names:
             self.found.charts.pop(name, None)
             self.found.components.pop(name, None)
@@ -285,24 +232,21 @@ class _Run(_Parts):
                 self.found.left_out[name] = "nothing is wrong"
 
     def _size(self, name: str) -> tuple[int, str]:
-        """How much a section holds, and of what."""
-        if name == "errors":
-            return int(self.table.wrong.sum()), f"of {count(self.n)} sentences wrong"
-        if name == "learning":
-            return self.record.results.get("steps", 0), "steps of training"
-        if name == "model":
-            return self.record.parameters, "parameters"
-        if name == "behaviour":
-            figures = [each for each in ("behaviour", "belief") if each in self.found.figures]
-            return len(figures), "table" if len(figures) == 1 else "tables"
-        return self.n, "sentences"
+        tables = len({"behaviour", "belief"} & set(self.found.figures))
+        sizes = {
+            "errors": (int(self.table.wrong.sum()), f"of {count(self.n)} sentences wrong"),
+            "learning": (self.record.results.get("steps", 0), "steps of training"),
+            "model": (self.record.parameters, "parameters"),
+            "behaviour": (tables, "table" if tables == 1 else "tables"),
+        }
+        return sizes.get(name, (self.n, "sentences"))
 
     def _rows(self, chosen: Session) -> Section:
-        known = self.reading.known(self.record, self.split)
         said = {*chosen.coded.given, *chosen.coded.notes}
         coded = self.table.frame["key"].isin(said).to_numpy(bool)
         kept = rows.kept(self.table.wrong, rows.sizes(self.table), coded)
-        columns = rows.of_run(self.table, kept.places, known.there, told=self.told)
+        tags = self.reading.known(self.record, self.split).there
+        columns = rows.of_run(self.table, kept.places, tags, told=self.told)
         keys = self.table.frame["key"].iloc[kept.places].tolist()
         columns += rows.of_codes(chosen.coded, keys, told=self.told)
         if self.codes:
@@ -317,38 +261,30 @@ class _Comparison(_Parts):
 
     kind = "comparison"
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.title = " · ".join(record.run for record in self.records)
+        self.many = len(of_pages(("compare",))) + len(OF_EACH) * len(self.records)
+
     def sourced(self, split: str) -> Source:
-        """On a split that all were evaluated on."""
         source = super().sourced(split)
         if len(source.sides.sides) > MOST:
             raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be told apart; name fewer runs")
-        return super().sourced(source.sides.split)
-
-    @property
-    def title(self) -> str:
-        """Heads the report."""
-        return " · ".join(record.run for record in self.records)
-
-    @property
-    def many(self) -> int:
-        """Figures that are looked for."""
-        return len(of_pages(("compare",))) + len(OF_EACH) * len(self.records)
+        return super().sourced(source.sides.split)  # a split that all were evaluated on
 
     def sections(self) -> Iterator[Section]:
-        """What they say together, then each."""
+        """Yield what they say together, then each."""
         pairs = PAIRS.shape(self.source)
         told = paragraph(pairs.told, "told") + (paragraph(pairs.closest) if pairs.closest else "")
-        models = len(self.source.sides.sides)
-        names = of_pages(("compare",))
+        models, names = len(self.source.sides.sides), of_pages(("compare",))
         yield Section("comparison", "Comparison", models, "models", told + self.figures(names, self.source))
         yield self._rows()
         for place, record in enumerate(self.records, 1):
             own, prefix = Source(record, self.reading, split=self.split), f"{place}-"
             card, chosen = self.cards(record, f"run-{place}")
             parts = [self.figures(OF_EACH, own, prefix), "<h3>Run card</h3>", card.markup, "<h3>Settings</h3>"]
-            markup = "".join(parts) + chosen.markup
-            yield replace(card, title=record.run, markup=markup)
-        yield data_card(self.records[0], self.table, self.found, no_paths=self.no_paths)
+            yield replace(card, title=record.run, markup="".join([*parts, chosen.markup]))
+        yield data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _rows(self) -> Section:
         tables = {record.run: self.reading.known(record, self.split).table for record in self.records}
@@ -356,8 +292,6 @@ class _Comparison(_Parts):
         if any(keys != first for keys in others):
             words = "The runs were judged on different folds of the data: their predictions stand in their own reports."
             return Section("predictions", "Predictions", 0, "sentences in common", paragraph(words))
-        right = self.table.wrong
-        for table in tables.values():
-            right = right | table.wrong
-        kept = rows.kept(right, rows.sizes(self.table))
+        wrong = np.any([table.wrong for table in tables.values()], axis=0)
+        kept = rows.kept(wrong, rows.sizes(self.table))
         return self.listed(rows.of_models(tables, kept.places, told=self.told), kept)

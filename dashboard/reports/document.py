@@ -19,8 +19,7 @@ from plotly.offline import get_plotlyjs
 import core
 from dashboard.figures.drawing import as_draw, asset, element, write_node
 from dashboard.figures.theme import DARK, LIGHT, Tokens
-from dashboard.reports.drawn import Collected
-from dashboard.reports.sections import Section
+from dashboard.reports.drawn import Collected, Section
 
 
 @dataclass(frozen=True)
@@ -29,18 +28,16 @@ class Report:
 
     title: str
     facts: Sequence[str]
-    first: str
-    """Markup that stands before everything else."""
+    first: str  # markup that stands before everything else
     sections: Sequence[Section]
     found: Collected
     rows: Mapping[str, Any]
     """The table of predictions: `columns`, `n`, and the `file` of its CSV."""
-    again: str
-    """The command that makes it again."""
+    again: str  # the command that makes it again
 
 
 def whole(told: Report) -> str:
-    """The document."""
+    """Write the document."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
     script = f"{_components(found.scripts)}\n{asset('report.js')}"
@@ -63,16 +60,9 @@ def _head(told: Report) -> str:
         element("li", element("a", each.title, href=f"#{each.name}"), element("small", each.note))
         for each in told.sections
     ]
-    facts = [element("li", each) for each in told.facts]
-    return write_node(
-        element(
-            "header",
-            element("p", "Sentiscope report", class_="kind"),
-            element("h1", told.title),
-            element("ul", *facts, class_="facts"),
-            element("nav", element("ul", *links), aria_label="Sections"),
-        )
-    )
+    facts = element("ul", *(element("li", each) for each in told.facts), class_="facts")
+    about = element("p", "Sentiscope report", class_="kind"), element("h1", told.title), facts
+    return write_node(element("header", *about, element("nav", element("ul", *links), aria_label="Sections")))
 
 
 def _section(section: Section) -> str:
@@ -89,29 +79,25 @@ def _foot(told: Report) -> str:
 
 
 def _packed(name: str, content: bytes) -> str:
-    """Bytes as a block that no browser runs or reads as markup."""
+    """Pack bytes into a block that no browser runs or reads as markup."""
     zipped = base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
     return f'<script type="application/octet-stream" id="packed-{name}">{zipped}</script>'
 
 
 def _components(names: Sequence[str]) -> str:
-    """The scripts of our components as functions by name; they are constants of ours."""
-    functions = ((json.dumps(name), as_draw(asset(f"{name}.js"))) for name in names)
-    parts = [f"{name}: (() => {{\n{function}\nreturn draw;\n}})()" for name, function in functions]
+    """Return the scripts of our components as functions by name."""
+    parts = [f"{json.dumps(name)}: (() => {{\n{as_draw(asset(f'{name}.js'))}\nreturn draw;\n}})()" for name in names]
     return f"const DRAW = {{{', '.join(parts)}}};"
 
 
 def _policy(runs: Sequence[str], found: Collected) -> str:
-    """Nothing is fetched from anywhere, and only our own scripts run."""
-    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
-    deep = any(trace.get("type") in ("scattergl", "scatter3d") for trace in _traces(found))
-    scripts = " ".join([*hashes, *(["'unsafe-eval'"] if deep else [])])  # WebGL's shaders are written while it runs
+    """Forbid to fetch anything from anywhere, and to run what is not ours."""
+    scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
+    traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
+    if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
+        scripts.append("'unsafe-eval'")  # WebGL's shaders are written while it runs
     rest = "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
-    return f"default-src 'none'; script-src {scripts}; {rest}"
-
-
-def _traces(found: Collected) -> list[dict[str, Any]]:
-    return [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
+    return f"default-src 'none'; script-src {' '.join(scripts)}; {rest}"
 
 
 def _styles(scripts: Sequence[str]) -> str:

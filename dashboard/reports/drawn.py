@@ -1,9 +1,9 @@
-"""Figures of the pages as parts of a report: drawn in both themes, with their words and numbers."""
+"""Parts of a report: figures of the pages in both themes, with words and numbers; sections, small tables and lists."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,8 +28,6 @@ SVG_POINTS = 6_000
 HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
 """Pixels of a chart without a height of its own; of one that stands beside another, and its panels or columns."""
 
-Tell = Callable[[str], None]
-
 
 @dataclass
 class Collected:
@@ -39,65 +37,101 @@ class Collected:
     """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
     components: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By id: the name of the component and its data, in light and what differs in dark."""
-    numbers: dict[str, str] = field(default_factory=dict)
-    """File → CSV."""
-    figures: list[str] = field(default_factory=list)
-    """Names of those that are there."""
-    left_out: dict[str, str] = field(default_factory=dict)
-    """Name → why it is not."""
-    told: bool = True
-    """Whether texts and own columns of the data may be told."""
+    numbers: dict[str, str] = field(default_factory=dict)  # file → CSV
+    figures: list[str] = field(default_factory=list)  # names of those that are there
+    left_out: dict[str, str] = field(default_factory=dict)  # name → why it is not
+    told: bool = True  # whether texts and own columns of the data may be told
 
     @property
     def scripts(self) -> list[str]:
-        """Components that draw themselves."""
+        """Return the components that draw themselves."""
         return sorted({each["name"] for each in self.components.values()})
 
 
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it, as markup."""
+
+    name: str  # of its place in a link
+    title: str
+    n: int
+    """How much it holds,"""
+    of: str
+    """and of what: `1 194 sentences`."""
+    markup: str
+
+    @property
+    def note(self) -> str:
+        """Return what stands behind the heading."""
+        return f"{count(self.n)} {self.of}"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Write words of any origin as a paragraph."""
+    return write_node(element("p", words, **({"class_": kind} if kind else {})))
+
+
+def finding(title: str, words: str) -> str:
+    """Write something that a reader must know before the figures."""
+    return write_node(element("div", element("b", title), element("p", words), class_="finding"))
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """List names and values, those that are empty left out."""
+    parts = [part for name, value in pairs.items() if value for part in (element("dt", name), element("dd", value))]
+    return write_node(element("dl", *parts))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
+    """Write a small table; columns of `numbers` stand at the right, the first cell heads its row."""
+    side = [{"class_": "number"} if name in numbers else {} for name in columns]
+    head = [element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
+    body = [
+        element("tr", element("th", row[0], scope="row", **side[0]), *map(_cell, row[1:], side[1:])) for row in rows
+    ]
+    parts = element("thead", element("tr", *head)), element("tbody", *body)
+    return wrapped(write_node(element("table", element("caption", title), *parts)), title)
+
+
+def _cell(content: str | Node, side: dict[str, str]) -> Node:
+    return element("td", content, **side)
+
+
+def together(figures: Sequence[str]) -> str:
+    """Put figures beside each other where there is room; nothing where there are none."""
+    there = "".join(figures)
+    return f'<div class="figures">{there}</div>' if there else ""
+
+
+def folded(summary: str, markup: str) -> str:
+    """Write markup that is opened when it is asked for."""
+    return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
+
+
 def of_pages(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
-    """One name of every figure of these pages; of the maps, that of all of them."""
+    """Return one name of every figure of these pages; of the maps, that of all of them."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
     return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
 
 
 def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -> str:
-    """A figure as markup; empty where this run has none, which `found` tells.
+    """Write a figure by its name as `sentiscope figures` has it; empty where this run has none, which `found` tells.
 
-    Args:
-        name: As `sentiscope figures` has it.
-        source: What it is drawn from.
-        found: Where its data go.
-        prefix: Of its id, where a report has a figure of several runs.
+    Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
     """
-    if name in BEST_MAPS:
-        return _map(source, found, prefix)
-    figure, choices = FIGURES[name]
-    here = source.with_choices(**choices) if choices else source
-    told = f"{prefix}{name}"
-    try:
-        if not found.told and name not in WITHOUT_TEXTS:
-            raise NotAvailable(NO_TEXTS)
-        shape = figure.shape(here)
-    except (InputError, NotAvailable, RunDamaged) as error:
-        found.left_out[told] = str(error)
-        return ""
-    found.figures.append(told)
-    return shaped_part(figure, shape, found, told, figure.alone(here, shape))
-
-
-def _map(source: Source, found: Collected, prefix: str) -> str:
-    """The best map that has been computed."""
     reasons: dict[str, str] = {}
-    for name in BEST_MAPS:
-        figure, choices = FIGURES[name]
-        here = source.with_choices(**choices)
+    for each in BEST_MAPS if name in BEST_MAPS else (name,):
+        figure, choices = FIGURES[each]
+        here, told = source.with_choices(**choices) if choices else source, f"{prefix}{each}"
         try:
+            if not found.told and each not in WITHOUT_TEXTS:
+                raise NotAvailable(NO_TEXTS)
             shape = figure.shape(here)
         except (InputError, NotAvailable, RunDamaged) as error:
-            reasons[f"{prefix}{name}"] = str(error)
+            reasons[told] = str(error)
             continue
-        found.figures.append(f"{prefix}{name}")
-        return shaped_part(figure, shape, found, f"{prefix}{name}", figure.alone(here, shape), numbers=False)
+        found.figures.append(told)
+        return shaped_part(figure, shape, found, told, figure.alone(here, shape), numbers=name not in BEST_MAPS)
     found.left_out |= reasons
     return ""
 
@@ -105,7 +139,7 @@ def _map(source: Source, found: Collected, prefix: str) -> str:
 def shaped_part(
     figure: Figure[Any], shape: Any, found: Collected, name: str, note: str = "", *, numbers: bool = True
 ) -> str:
-    """A shape of a figure as markup: heading, drawing, how to read it, how it is computed, its numbers as a file."""
+    """Write a shape of a figure: heading, drawing, how to read it, how it is computed, its numbers as a file."""
     title, reading, how = (figure.say(words, shape) for words in (figure.title, figure.reading, figure.how))
     note = note or figure.say(figure.note, shape)
     alt = figure.alternative(shape, note, reading)
@@ -123,7 +157,7 @@ def shaped_part(
 
 
 def _wide(drawing: Drawing) -> bool:
-    """Whether it needs the whole width: what has many panels, or is high."""
+    """Return whether it needs the whole width: what has many panels, or is high."""
     if isinstance(drawing, go.Figure):
         panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
         return panels > WIDEST or (drawing.layout.height or 0) > HALF
@@ -133,46 +167,38 @@ def _wide(drawing: Drawing) -> bool:
 
 
 def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str, title: str) -> str:
-    """What the figure shows: a place for a chart, a table, or a component."""
+    """Write what the figure shows: a place for a chart, a table, or a component."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
         if (bars := _points(light, "bar")) > MOST_BARS:
             return write_node(element("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
         words, other = (_words(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": difference(words, other), "config": config(name)}
-        height = int(words["layout"].get("height") or HEIGHT)
-        place = element(
-            "div", class_="chart", data_chart=name, role="group", aria_label=alt, style=f"height:{height}px"
-        )
-        return write_node(place)
+        style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"
+        about = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
+        return write_node(element("div", **about))
     if isinstance(light, Table):
         return wrapped(light.html().replace("<table>", f"<table><caption>{write_node(title)}</caption>", 1), title)
     assert isinstance(light, Component) and isinstance(dark, Component)
     if light.still is not None and dark.still is not None:
+        style = f"<style>{asset(f'{light.name}.css')}</style>"  # the document has it already
         about = f'tabindex="0" role="group" aria-label="{write_node(title)}"'
         return "".join(
-            f'<div class="scroll in-{theme}" {about}>{each().removeprefix(_style(drawing.name))}</div>'
-            for theme, drawing, each in (("light", light, light.still), ("dark", dark, dark.still))
+            f'<div class="scroll in-{theme}" {about}>{each().removeprefix(style)}</div>'
+            for theme, each in (("light", light.still), ("dark", dark.still))
         )
-    data = json.loads(json.dumps(light.data))
-    beside = {"light": data, "dark": difference(data, json.loads(json.dumps(dark.data)))}
-    found.components[name] = {"name": light.name, **beside}
-    return write_node(
-        element("div", element("div", class_=light.name), data_component=name, role="group", aria_label=alt)
-    )
-
-
-def _style(name: str) -> str:
-    """What a component that draws itself still brings along before its markup."""
-    return f"<style>{asset(f'{name}.css')}</style>"
+    data, other = (json.loads(json.dumps(each.data)) for each in (light, dark))
+    found.components[name] = {"name": light.name, "light": data, "dark": difference(data, other)}
+    place = {"data_component": name, "role": "group", "aria_label": alt}
+    return write_node(element("div", element("div", class_=light.name), **place))
 
 
 def wrapped(table: str, title: str) -> str:
-    """A table that scrolls by itself where the page is narrower, by keyboard too."""
+    """Write a table that scrolls by itself where the page is narrower, by keyboard too."""
     return f'<div class="table" tabindex="0" role="group" aria-label="{write_node(title)}">{table}</div>'
 
 
 def _words(figure: go.Figure) -> dict[str, Any]:
-    """The chart as plain data; few points are drawn as vectors."""
+    """Return the chart as plain data; few points are drawn as vectors."""
     words: dict[str, Any] = json.loads(figure.to_json())
     for trace in words["data"]:
         if trace.get("type") == "scattergl" and _points(figure) <= SVG_POINTS:
@@ -181,13 +207,11 @@ def _words(figure: go.Figure) -> dict[str, Any]:
 
 
 def _points(figure: go.Figure, kind: str = "") -> int:
-    """Of its traces, or of those of a kind."""
     traces = [trace for trace in figure.data if trace.type.startswith(kind)]
     return sum(len(trace.x) for trace in traces if getattr(trace, "x", None) is not None)
 
 
 def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list[Node]:
-    """A button for each table of its numbers."""
     buttons: list[Node] = []
     for label, table in figure.numbers(shape).items():
         file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
@@ -197,12 +221,12 @@ def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list
 
 
 def plain(markdown: str) -> str:
-    """Our own sentences without the marks of markdown."""
+    """Return our own sentences without the marks of markdown."""
     return markdown.replace("**", "").replace("`", "").replace("*", "")
 
 
 def difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """What makes `second` of `first`: `{"=": value}` in its place, or `{"in": {key or number: difference}}`.
+    """Return what makes `second` of `first`: `{"=": value}`, or `{"in": {key or number: difference}}`.
 
     None: nothing differs. The script of a report reads it.
     """

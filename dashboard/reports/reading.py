@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.failures.coded import Coded
 from core.failures.neighbours import Nearest
-from core.failures.table import Table, read_table
+from core.failures.table import read_table
 from core.failures.tags import Tagged
 from core.runs.answers import Answers
 from core.runs.record import LABEL, PROBABILITY, RunRecord
@@ -56,7 +56,8 @@ class ReportReader(Reader):
         name = record.run, split
         if name not in self._known:
             table = read_table(self.store(), *name)
-            table = table if self.told else _bare(table)
+            if not self.told:  # the texts stay, tags are found by them
+                table = replace(table, frame=table.frame.drop(columns=list(table.own)), own=())
             tagged = Tagged(self.store(), table)
             self._known[name] = Known(table, tagged, Nearest(table, tagged.training))
             self._known[name].find()
@@ -81,8 +82,12 @@ class ReportReader(Reader):
         found = super().sides(runs, split)
         if self.told:
             return found
+
+        def silent(answers: Answers) -> Answers:
+            return replace(answers, texts=_named(len(answers)), columns=answers.columns.iloc[:, :0])
+
         bare = (
-            replace(side, answers={run: _silent(answers) for run, answers in side.answers.items()})
+            replace(side, answers={run: silent(answers) for run, answers in side.answers.items()})
             for side in found.sides
         )
         return replace(found, sides=tuple(bare))
@@ -99,19 +104,10 @@ class ReportReader(Reader):
 
 
 def tells(record: RunRecord) -> bool:
-    """Whether texts of the run's data may stand in a file that is given away."""
+    """Return whether texts of the run's data may stand in a file that is given away."""
     return record.config.data.texts
 
 
-def _bare(table: Table) -> Table:
-    """Without the data's own columns; the texts stay, tags are found by them."""
-    return replace(table, frame=table.frame.drop(columns=list(table.own)), own=())
-
-
-def _silent(answers: Answers) -> Answers:
-    return replace(answers, texts=_named(len(answers)), columns=answers.columns.iloc[:, :0])
-
-
 def _named(rows: int) -> list[str]:
-    """What stands in the place of texts."""
+    """Return what stands in the place of texts."""
     return [f"sentence {row}" for row in range(rows)]

@@ -14,10 +14,8 @@ from core.failures.coded import Coded
 from core.failures.names import known_as
 from core.failures.table import SEVERAL, Table
 
-EXACT = 2**53
-"""Up to here a browser's numbers are exact: ids beyond are words."""
-FEW = 60
-"""Values of a column up to which it can be chosen by."""
+EXACT = 2**53  # up to here a browser's numbers are exact: ids beyond are words
+FEW = 60  # values of a column up to which it can be chosen by
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 """Rows, and bytes of what is written in them, that a report holds; what was coded and what is wrong come first."""
 
@@ -26,25 +24,17 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 class Kept:
     """Which rows a report holds."""
 
-    places: np.ndarray
-    """(m,) of the table, rising."""
-    of: int
-    """Rows of the table."""
+    places: np.ndarray  # (m,) of the table, rising
+    of: int  # rows of the table
 
     @property
     def whole(self) -> bool:
-        """Whether that is all of them."""
+        """Return whether that is all of them."""
         return len(self.places) == self.of
 
 
 def kept(wrong: np.ndarray, sizes: Sequence[int], coded: np.ndarray | None = None) -> Kept:
-    """As many rows as a report holds: all that were coded, and of the others what is wrong first.
-
-    Args:
-        wrong: (n,) bool.
-        sizes: (n,) bytes of each row.
-        coded: (n,) bool, those that somebody said something of; None: none.
-    """
+    """Choose as many rows as a report holds, by their bytes: all that were coded, then what is wrong first."""
     given = np.zeros(len(wrong), bool) if coded is None else coded
     order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
     place = np.arange(len(order))
@@ -52,41 +42,36 @@ def kept(wrong: np.ndarray, sizes: Sequence[int], coded: np.ndarray | None = Non
     return Kept(np.sort(order[fits | (place < given.sum())]), len(wrong))
 
 
-def sizes(table: Table) -> list[int]:
-    """Bytes of each row's text and own columns."""
-    found = [len(text.encode("utf-8", "replace")) for text in table.texts]
-    for name in table.own:
-        written = [len(str(cell).encode("utf-8", "replace")) for cell in table.frame[name]]
-        found = [before + more for before, more in zip(found, written, strict=True)]
-    return found
+def sizes(table: Table) -> np.ndarray:
+    """Return (n,) bytes of each row's text and own columns."""
+    written = [table.texts, *(map(str, table.frame[name]) for name in table.own)]
+    return np.array([[len(cell.encode("utf-8", "replace")) for cell in column] for column in written]).sum(0)
 
 
 def text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str, Any]:
-    """Words, searched."""
+    """Return words, searched."""
     return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
 
 
 def aside(column: dict[str, Any]) -> dict[str, Any]:
-    """A column that paper has no room for."""
+    """Return a column that paper has no room for."""
     return {**column, "aside": True}
 
 
 def number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
-    """Numbers; what is none, or has no end, is left empty."""
+    """Return numbers; what is none, or has no end, is left empty."""
     plain = [round(each, places + 2) if math.isfinite(each) else None for each in np.asarray(values, float).tolist()]
     return {"label": label, "kind": "number", "places": places, "values": plain}
 
 
 def choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """One of few words in each row: numbers of `options`."""
-    words = [str(each) for each in values]
-    options = list(dict.fromkeys((*(name for name in order if name in set(words)), *sorted(set(words)))))
-    place = {name: at for at, name in enumerate(options)}
-    return {"label": label, "kind": "choice", "options": options, "values": [place[each] for each in words], **more}
+    """Return one of few words in each row: numbers of `options`."""
+    column = set_column(label, [[str(each)] for each in values], order)
+    return column | {"kind": "choice", "values": [place for (place,) in column["values"]], **more}
 
 
 def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[str, Any]:
-    """Some of few words in each row."""
+    """Return some of few words in each row."""
     there = {name for each in values for name in each}
     options = list(dict.fromkeys((*(name for name in order if name in there), *sorted(there))))
     place = {name: at for at, name in enumerate(options)}
@@ -94,14 +79,7 @@ def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str]
 
 
 def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool) -> list[dict[str, Any]]:
-    """The columns of one run.
-
-    Args:
-        table: Its predictions.
-        places: Which rows.
-        tags: By name the rows of each.
-        told: Whether texts, and what could tell one, may stand there.
-    """
+    """Return the columns of a run's rows, `tags` by name; `told`: what could tell a text may stand there."""
     frame, classes = table.frame.iloc[places], list(table.classes)
     columns = _named(frame, told=told)
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
@@ -117,18 +95,15 @@ def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, 
 
 
 def _named(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
-    """Which sentence it is."""
     row = number_column("row", frame["row"], 0)
     return [row, text_column("text", frame["text"], main=True)] if told else [row]
 
 
 def _keys(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
-    """The name of each row that lasts, a digest of its text."""
     return [aside(text_column("key", frame["key"], small=True))] if told else []
 
 
 def _labels(table: Table, frame: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
-    """What is true and what is said."""
     if table.task == "single":
         return [choice_column(name, frame[name], classes) for name in ("truth", "said")]
     places = frame.index.to_numpy()
@@ -140,7 +115,6 @@ def _labels(table: Table, frame: pd.DataFrame, classes: list[str]) -> list[dict[
 
 
 def _own(name: str, column: pd.Series) -> dict[str, Any]:
-    """A column of the data."""
     numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     if numbers and not (pd.api.types.is_integer_dtype(column) and column.abs().max() > EXACT):
         whole = bool((column.dropna() % 1 == 0).all())
@@ -150,7 +124,7 @@ def _own(name: str, column: pd.Series) -> dict[str, Any]:
 
 
 def of_codes(coded: Coded, keys: Sequence[str], *, told: bool) -> list[dict[str, Any]]:
-    """What was said of the rows: codes, and notes with who wrote them; nothing where nobody has coded."""
+    """Say what was said of the rows: codes, and notes with who wrote them; nothing where nobody has coded."""
     codes = [coded.of(key) for key in keys]
     notes = [coded.notes.get(key, {}) for key in keys]
     columns = []
@@ -166,7 +140,7 @@ def _notes(said: Mapping[str, str]) -> str:
 
 
 def of_models(tables: Mapping[str, Table], places: np.ndarray, *, told: bool) -> list[dict[str, Any]]:
-    """The columns of several runs on the same rows: who is right, and what each says."""
+    """Return the columns of several runs on the same rows: who is right, and what each says."""
     first = next(iter(tables.values()))
     frame, classes = first.frame.iloc[places], list(first.classes)
     columns = _named(frame, told=told)

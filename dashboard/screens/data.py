@@ -24,7 +24,7 @@ from dashboard import access, state
 from dashboard.data import cards, data
 from dashboard.data.cards import DataCard, Yardsticks
 from dashboard.figures import data as figures
-from dashboard.figures.cards import CARDINALITY, SPLITS
+from dashboard.figures.data import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
 from dashboard.screens.data_file import path_file, show_decisions, upload, waiting

@@ -214,21 +214,21 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
         offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
         return {}
-    rows = found.found["rows"][:LABELS_SHOWN]
+    rows = found["rows"][:LABELS_SHOWN]
     more, take = "Choose a row to read its sentence." if rows else "", partial(_take_row, source, rows)
     show(DOUBTED, found, more=more, on_select=take, selection_mode="single-row")
     now = selection.chosen(source.record)
     if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
         _opened(source, now)
-    _selecting(source, found.found)
-    if twice := found.found["conflicts"]:
+    _selecting(source, found)
+    if twice := found["conflicts"]:
         named = "; ".join(
             f"{quoted(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
             for each in twice[:DOUBLES]
         )
         more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
         caption(f"The same text with several labels: {named}{more}.")
-    return DOUBTED.numbers(found) if found.found["rows"] else {}
+    return DOUBTED.numbers(found) if found["rows"] else {}
 
 
 def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:

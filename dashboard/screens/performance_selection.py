@@ -224,7 +224,7 @@ def _labels(every: labels.Labels, split: str) -> None:
     titles = [title for name, title in labels.COLUMNS.items() if name not in ("label", "n")]
     three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
     with st.expander("All labels as a table"):
-        show_table(labels.spoken_table(every.table), "Each label", three)
+        show_table(every.table.rename(columns=labels.COLUMNS), "Each label", three)
 
 
 def _one(source: Source, choice: str) -> None:

@@ -16,8 +16,7 @@ from core.text.clusters import clipped
 from core.text.direction import isolated
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.ablation import MEAN, SILENT
-from dashboard.figures.ablation_levers import LEVERS
+from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
 from dashboard.figures.heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, Lines, layer
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.numbers import count

@@ -21,6 +21,7 @@ from core.failures.table import read_table
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import rows as kept_rows
+from dashboard.reports.about import run_card
 from dashboard.reports.build import build
 from dashboard.reports.coded import codes_section, session
 from dashboard.reports.drawn import difference
@@ -51,27 +52,25 @@ def store(tmp_path_factory):
     return store
 
 
+def coded(store, run, name, told=True):
+    """The section of a coded session."""
+    table = read_table(store, run)
+    return codes_section(session(ReportReader(store), store.read(run), name, table), table, told=told)
+
+
 @pytest.fixture(scope="module")
 def good(store):
     """The report of one run, and what is said of it."""
     return build(["good"], store=store)
 
 
-def test_metrics_and_intervals_are_those_of_the_record(good):
+def test_metrics_intervals_and_counts_are_those_of_the_record_and_the_predictions(good, store):
     for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
         assert f">{number}</td>" in good.markup
-
-
-def test_the_matrix_has_the_counts_of_the_predictions(good, store):
-    frame = read_table(store, "good").frame
-    shown = [
-        int(re.search(r">(\d+)</b>", cell)[1])
-        for cell in packed(good.markup)["charts"]["confusion"]["light"]["data"][0]["text"]
-    ]
-    counts = [
-        ((frame.truth == true) & (frame.said == said)).sum() for true in ("bad", "good") for said in ("bad", "good")
-    ]
-    assert shown == counts
+    frame, kinds = read_table(store, "good").frame, ("bad", "good")
+    (bars,) = packed(good.markup)["charts"]["confusion"]["light"]["data"]
+    shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in bars["text"]]
+    assert shown == [((frame.truth == true) & (frame.said == said)).sum() for true in kinds for said in kinds]
 
 
 def test_the_table_has_every_prediction_with_its_own_columns_and_tags(good, store):
@@ -130,7 +129,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     run.codes.add("irony", definition="<b>the opposite</b>", example="great, just great")
     draw = run.codes.draw(5, author="ann")
     run.codes.code(["irony"], keys=draw["keys"][:3], author="ann")
-    half = build(["good"], codes=draw["id"], store=store).markup
+    half = coded(store, "good", draw["id"]).markup
     assert "Shares are not told" in half and "95 % interval</th>" not in half
     run.codes.add("late")
     run.codes.code(["late"], keys=draw["keys"][3:], author="ann")
@@ -142,22 +141,16 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     assert made.about["sections"][0] == {"name": "codes", "title": "Codes", "n": 5}
     inside = columns(made.markup)
     assert sorted(np.array(inside["key"])[np.array(inside["in the session"]) == "yes"]) == sorted(draw["keys"])
-    ann = build(["good"], codes="ann", store=store)
-    assert ann.about["sections"][0]["n"] == 5
-    hidden = build(["good"], author="bob", store=store)
-    assert [] not in columns(hidden.markup).get("codes", [["none"]]), (
-        "whoever has coded nothing sees no codes of others"
-    )
+    assert coded(store, "good", "ann").n == 5
+    hidden = columns(build(["good"], author="bob", store=store).markup)
+    assert [] not in hidden.get("codes", [["none"]]), "whoever has coded nothing sees no codes of others"
     run.codes.undo(author="ann")
 
 
-def test_a_coded_session_of_several_runs_is_refused_in_words_and_nothing_is_written(store, tmp_path):
+def test_what_cannot_be_written_is_refused_in_words_and_a_file_that_is_there_stays_as_it_is(store, tmp_path):
     with pytest.raises(InputError, match="a coded session is one of one run"):
         api.report("good", tmp_path / "report.html", against=["poor"], codes="x", store=store)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_is_there_stays_as_it_is(store, tmp_path):
     file = tmp_path / "mine.html"
     file.write_text("mine")
     with pytest.raises(InputError, match="it is there already"):
@@ -170,12 +163,11 @@ def test_a_file_that_is_there_stays_as_it_is(store, tmp_path):
 def test_a_visitor_of_a_server_is_told_no_path(store):
     record = store.read("poor")
     data = dataclasses.replace(record.config.data, name="/srv/secret/reviews.csv")
-    store.create(dataclasses.replace(record.config, data=data), "vanilla", "away", exactly=True)
     made = dataclasses.replace(record, run="away", config=dataclasses.replace(record.config, data=data))
+    store.create(made.config, "vanilla", "away", exactly=True)
     store.write(made)
-    answers = store.path("poor") / "evaluation"
-    (store.path("away") / "evaluation").symlink_to(answers)
-    assert "/srv/secret" in build(["away"], store=store).markup
+    (store.path("away") / "evaluation").symlink_to(store.path("poor") / "evaluation")
+    assert "/srv/secret" in run_card(made, store).markup
     told = build(["away"], no_paths=True, store=store).markup
     assert "/srv/secret" not in told and "elsewhere:reviews.csv" in told
 
@@ -189,6 +181,7 @@ def test_what_is_wrong_comes_first_where_not_all_rows_fit(monkeypatch):
     assert found.places.tolist() == [2] and not found.whole
     coded = np.array([True, False, False, True, False])
     assert kept_rows.kept(wrong, [8, 1, 6, 8, 5], coded).places.tolist() == [0, 3], "whatever was coded is there"
+    assert kept_rows.number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
 
 
 TREES = st.recursive(
@@ -204,10 +197,6 @@ def test_light_and_what_differs_are_dark(light, dark):
     assert changed(light, difference(light, dark)) == dark
 
 
-def test_a_number_without_an_end_is_left_empty():
-    assert kept_rows.number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
-
-
 def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
@@ -215,10 +204,8 @@ def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
     run.codes.add("irony", definition="as in: what a joy", example="thanks a lot")
     draw = run.codes.draw(5, where=["text~text 1"], author="ann")
     run.codes.code(["irony"], keys=draw["keys"], author="ann")
-    record, table = store.read("private"), read_table(store, "private")
-    found = session(ReportReader(store), record, draw["id"], table)
     for told in (True, False):
-        markup = codes_section(found, table, told=told).markup
+        markup = coded(store, "private", draw["id"], told=told).markup
         quoted = ("what a joy", "thanks a lot", "text 1")
         assert [words in markup for words in quoted] == [told] * 3
         assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told
@@ -230,10 +217,9 @@ def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_pa
     run = Run("own", store)
     run.codes.add("irony")
     run.codes.code(["irony"], where=["wrong", "row<9"], author="ann")
-    record, table = store.read("own"), read_table(store, "own")
 
     def told(name):
-        markup = codes_section(session(ReportReader(store), record, name, table), table, told=True).markup
+        markup = coded(store, "own", name).markup
         return "Share" in markup.replace("Shares", ""), "Chosen by their codes" in markup
 
     assert told("ann") == told("built-in") == (False, True)

@@ -13,26 +13,12 @@ from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
 from core.interpret.parts import Part, Parts
 from core.interpret.trace_summary import Learned
-from dashboard.figures.ablation import Levers
-from dashboard.figures.ablation_levers import LEVERS, _draw, part_table
+from dashboard.figures.ablation_levers import LEVERS, Levers, _draw, part_table
 from dashboard.figures.theme import LIGHT, Look
 
 
-def shown(
-    parts,
-    can: Editable,
-    *,
-    edits=None,
-    own=(),
-    mixing="additive",
-    tokens=(),
-    curves=None,
-    gates=(),
-    before=None,
-    mean=False,
-) -> Levers:
-    attention = SimpleNamespace(subtracts=mixing == "differential")
-    config = SimpleNamespace(model=SimpleNamespace(attention=attention))
+def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None, gates=(), before=None, mean=False):
+    config = SimpleNamespace(model=SimpleNamespace(attention=SimpleNamespace(subtracts=minus)))
     record = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False, config=config)
     layers = tuple(SimpleNamespace(gates=np.array(each)) for each in gates)
     view = SimpleNamespace(probabilities={"negative": 0.25, "positive": 0.75}, label="positive", layers=layers)
@@ -49,26 +35,27 @@ TWO = [
 ]
 
 
-def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_other():
-    (grid,) = _draw(shown(PLAIN, Editable(1, 2, 1, 0, 1), edits=Edits(heads_off=((0, 1),))), Look()).data["grids"]
+@pytest.mark.parametrize("projector", [True, False])
+def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_other(projector):
+    shape = shown(PLAIN, Editable(1, 2, 1, 0, 1), edits=Edits(heads_off=((0, 1),)))
+    data = _draw(shape, Look(projector=projector)).data
+    (grid,) = data["grids"]
     assert grid["columns"] == ["1", "2", "all"] and [row["label"] for row in grid["rows"]] == ["layer 1"]
-    first, second, every = grid["rows"][0]["cells"]
-    assert [cell["push"] for cell in (first, second, every)] == ["−1.00", "off", "+2.00"]
-    assert (first["colour"], second["colour"], every["colour"]) == (
-        LIGHT.minus_scale[2],
-        LIGHT.paper,
-        LIGHT.plus_scale[5],
-    )
-    assert [cell["off"] for cell in (first, second, every)] == [False, True, False]
-    assert every["parts"] == {"h1.1": "h1.1", "h1.2": "h1.2"}
+    cells = grid["rows"][0]["cells"]
+    assert [cell["push"] for cell in cells] == ["−1.00", "off", "+2.00"]
+    assert [cell["colour"] for cell in cells] == [LIGHT.minus_scale[2], LIGHT.paper, LIGHT.plus_scale[5]]
+    assert [cell["off"] for cell in cells] == [False, True, False]
+    assert cells[2]["parts"] == {"h1.1": "h1.1", "h1.2": "h1.2"}
+    assert data["brief"] == projector, "there the legend gives way"
 
 
 def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider():
     can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(maps_off=((0, 1, 0),), lambdas=((0, 1, 0.5),))
-    data = _draw(shown(TWO, can, edits=edits, own=((0.174,),), mixing="differential"), Look()).data
+    data = _draw(shown(TWO, can, edits=edits, own=((0.174,),), minus=True), Look()).data
     (grid,) = data["grids"]
     assert grid["columns"] == ["A₀", "−λ₁A₁", "whole head"]
     sliders, head, other, every = grid["rows"]
+    assert sliders["layer"] == head["of"] == other["of"] == every["all"] == 1
     assert sliders["sliders"][0] == "weight 1" and sliders["sliders"][2] is None
     slider = sliders["sliders"][1]
     assert (slider["part"], slider["learned"], slider["value"], slider["moved"]) == ("l1c1", 0.17, 0.5, True)
@@ -128,8 +115,8 @@ def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link()
     assert [cell["push"] for cell in second["cells"]] == ["off", "−0.85", "+0.25"]
     assert every["cells"][2]["parts"] == {"h1.1": "h1.1:mean", "h1.2": "h1.2:mean"} and not every["cells"][2]["off"]
     assert second["cells"][1]["about"] == (
-        "put −λ₁A₁ of head 2 of layer 1 at its mean, push −0.850 towards positive, against nothing +1.100"
-    ).replace("−λ₁A₁", "λ₁A₁")
+        "put λ₁A₁ of head 2 of layer 1 at its mean, push −0.850 towards positive, against nothing +1.100"
+    )
     assert "says at every word the mean of what it says" in data["full"]
 
 
@@ -138,27 +125,22 @@ def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_
     lexical = Part("lexical", 0, zero=0.5, mean=0.125)
     can = Editable(1, 2, 2, 0.0, 1.0, gated=3, lexical="hadamard")
     tokens, own = ("[CLS]", "fine", "film"), ((0.25,),)
-    data = _draw(
-        shown([*TWO, gate, lexical], can, tokens=tokens, gates=[[1, 0.5, 0.25]], own=own, mean=True), Look()
-    ).data
+    given = {"tokens": tokens, "gates": [[1, 0.5, 0.25]], "own": own}
+    data = _draw(shown([*TWO, gate, lexical], can, **given, mean=True), Look()).data
     (cell,) = data["grids"][1]["rows"][0]["cells"]
     assert cell["parts"] == {"g1.2": "g1.2:0.375"} and cell["push"] == "−0.20"
     row = data["grids"][0]["rows"][-1]
     assert (row["label"], row["span"], row["cells"][0]["parts"]) == ("lexicon", 3, {"s1": "s1:mean"})
     assert row["cells"][0]["push"] == "+0.12" and data["alone"] == []
     edits = Edits(gates=((0, 1, 0.375),), lexical_off=(0,))
-    data = _draw(
-        shown([*TWO, gate, lexical], can, tokens=tokens, gates=[[1, 0.5, 0.25]], own=own, edits=edits), Look()
-    ).data
+    data = _draw(shown([*TWO, gate, lexical], can, **given, edits=edits), Look()).data
     assert data["grids"][1]["rows"][0]["cells"][0]["off"] is False, "half open is not closed"
     assert data["grids"][0]["rows"][-1]["cells"][0]["push"] == "off"
 
 
-def along(layer, component, **named):
-    values = (0.0, 0.25, 0.5, 1.0)
-    chances = (0.5, 0.25, 0.125, 0.75)
-    place = {"learned": 0.25, "start": 0.5, "now": 0.25} | named
-    return LambdaCurve(layer, component, **place, values=values, log_odds=(0.0,) * 4, probabilities=chances)
+def along(layer, component, learned=0.25, start=0.5):
+    chances = {"values": (0.0, 0.25, 0.5, 1.0), "log_odds": (0.0,) * 4, "probabilities": (0.5, 0.25, 0.125, 0.75)}
+    return LambdaCurve(layer, component, learned=learned, start=start, now=0.25, **chances)
 
 
 def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
@@ -166,26 +148,13 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     can, edits = Editable(1, 2, 2, 0.0, 1.0), Edits(factor=0.5)
     data = _draw(shown(TWO, can, edits=edits, own=((0.25,),), curves=curves), Look()).data
     slider = data["grids"][0]["rows"][0]["sliders"][1]
-    assert slider["curve"] == {
-        "values": [0.0, 0.25, 0.5, 1.0],
-        "chances": [0.5, 0.25, 0.125, 0.75],
-        "start": 0.5,
-        "half": True,
-        "what": "P(positive)",
-    }
+    points = {"values": [0.0, 0.25, 0.5, 1.0], "chances": [0.5, 0.25, 0.125, 0.75]}
+    assert slider["curve"] == {**points, "start": 0.5, "half": True, "what": "P(positive)"}
     assert (slider["learned"], slider["value"], slider["moved"]) == (0.25, 0.12, False)  # half of what it learned
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert data["full"].endswith(
-        "; curves: P(positive) from 0 to 1, dot now, long tick learned, box start, short tick zero"
-    )
-
-
-def test_rows_of_heads_know_their_layer_so_that_one_layer_can_show_its_own():
-    (grid,) = _draw(shown(TWO, Editable(1, 2, 2, 0.0, 1.0), own=((0.25,),)), Look()).data["grids"]
-    sliders, first, second, every = grid["rows"]
-    assert sliders["layer"] == first["of"] == second["of"] == every["all"] == 1
+    assert "; curves: P(positive) from 0 to 1" in data["full"] and "box start" in data["full"]
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():
@@ -194,8 +163,3 @@ def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not(
     assert (row["part"], row["layer"], row["head"], row["component"]) == ("map", 2, 1, 2)
     assert (row["push"], row["push_against_mean"], row["towards"]) == (0.5, 0.25, "positive")
     assert table["token"].isna().all() and row["word"] == ""
-
-
-@pytest.mark.parametrize("projector", [True, False])
-def test_on_a_projector_the_legend_gives_way(projector):
-    assert _draw(shown(PLAIN, Editable(1, 2, 1, 0, 1)), Look(projector=projector)).data["brief"] == projector

@@ -24,15 +24,12 @@ def test_two_lines_and_what_chance_would_give_with_the_layer_of_the_map_shaded()
     assert {note.text for note in figure.layout.annotations} == {"purity", "silhouette", "by chance"}
 
 
-def test_without_a_silhouette_the_reason_is_said():
+def test_without_a_silhouette_the_reason_is_said_and_nothing_is_drawn_of_too_few():
     shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
     (purity,) = draw_depths(shown, Look(dark=True)).data
     assert list(purity.y) == [0.6, 0.7, 0.9]
     assert "No silhouette: the sentences belong to fewer than two classes." in MAP_LAYERS.say(MAP_LAYERS.reading, shown)
     assert MAP_LAYERS.say(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
-
-
-def test_nothing_at_all_is_drawn_of_too_few():
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
 
 

@@ -15,15 +15,7 @@ from core.failures.label_errors import LabelErrors
 from core.failures.shift import DatasetShift
 from core.runs.store import RunStore
 from dashboard.data import data
-from dashboard.figures.data_quality import (
-    DOUBTED,
-    SHIFT,
-    SHIFT_WORDS,
-    Shifted,
-    conflicts_table,
-    shift_rows,
-    shift_words_table,
-)
+from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, Shifted, shift_rows, shift_words_table
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
@@ -51,38 +43,27 @@ def source(tmp_path, monkeypatch):
     return Source(store.read("one"), Reader(store))
 
 
-def test_before_anybody_has_looked_it_says_how(source):
+def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
     with pytest.raises(NotAvailable, match="sentiscope errors one --label-errors"):
         DOUBTED.shape(source)
-
-
-def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
-    here = LabelErrors.of(RunStore(tmp_path / "runs"), source.record, "test")
-    here.folder.mkdir(parents=True)
-    here.path("json").write_text(json.dumps(FOUND))
-    shown = DOUBTED.shape(source)
-    assert shown.said == "1 of 1\u202f200 in train, 0 of 40 in test"
-    rows = DOUBTED.draw(shown, Look()).rows
-    assert rows["text"].tolist() == ["=one", "two"] and rows["likely"].tolist() == ["yes", ""]
-    assert conflicts_table(shown)["labels"].tolist() == ["bad 2, good 1"]
-    assert DOUBTED.numbers(shown)["Label errors"]["margin"].tolist() == [-0.8, -0.2]
-
-
-def test_a_file_of_nonsense_is_looked_for_again(source, tmp_path):
     here = LabelErrors.of(RunStore(tmp_path / "runs"), source.record, "test")
     here.folder.mkdir(parents=True)
     here.path("json").write_text("[1, 2")
     with pytest.raises(NotAvailable):
         DOUBTED.shape(source)
+    here.path("json").write_text(json.dumps(FOUND))
+    shown = DOUBTED.shape(source)
+    assert DOUBTED.note(shown) == "1 of 1\u202f200 in train, 0 of 40 in test"
+    rows = DOUBTED.draw(shown, Look()).rows
+    assert rows["text"].tolist() == ["=one", "two"] and rows["likely"].tolist() == ["yes", ""]
+    numbers = DOUBTED.numbers(shown)
+    assert numbers["Two labels"]["labels"].tolist() == ["bad 2, good 1"]
+    assert numbers["Label errors"]["margin"].tolist() == [-0.8, -0.2]
 
 
 def row(name, log_odds):
-    return {"words": name, "split": 9, "training": 1} | {
-        "log_odds": log_odds,
-        "low": log_odds - 1,
-        "high": log_odds + 1,
-        "p_holm": 0.0001,
-    }
+    ends = {"log_odds": log_odds, "low": log_odds - 1, "high": log_odds + 1, "p_holm": 0.0001}
+    return {"words": name, "split": 9, "training": 1, **ends}
 
 
 def difference(training, split, p):
@@ -103,12 +84,10 @@ SHIFT_FOUND = {
 }
 
 
-@pytest.mark.parametrize(
-    ("low", "said"), [(0.51, "tells test from training"), (0.49, "cannot tell test from training")]
-)
+@pytest.mark.parametrize(("low", "said"), [(0.51, "tells"), (0.49, "cannot tell")])
 def test_the_sentence_is_that_of_the_interval(low, said):
     found = Shifted({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
-    assert said in found.sentence and f"AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
+    assert f"{said} test from training: AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
 
 
 def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():

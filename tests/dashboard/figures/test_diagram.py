@@ -25,24 +25,16 @@ def drawn(name: str, look: Look = Look()) -> ElementTree.Element:  # noqa: B008 
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_every_part_and_term_stands_there_in_order(name):
-    words = [text.text for text in drawn(name).iter(f"{SVG}text")]
-    titles = [title for part in made(name) for title in (part.title, *(term.name for term in part.terms))]
-    at = 0
-    for title in titles:
-        at = words.index(title, at) + 1
-
-
-@pytest.mark.parametrize("name", STRUCTURES)
-def test_nothing_lies_outside_or_over_another_part(name):
+def test_every_part_and_term_stands_there_in_order_and_nothing_lies_outside_or_over_another(name):
     root = drawn(name)
-    height = float(root.get("viewBox").split()[3])
+    texts, height = list(root.iter(f"{SVG}text")), float(root.get("viewBox").split()[3])
+    words, at = [text.text for text in texts], 0
+    for title in (title for part in made(name) for title in (part.title, *(term.name for term in part.terms))):
+        at = words.index(title, at) + 1
     boxes = [box for box in root.iter(f"{SVG}rect") if box.get("stroke")]
     edges = [(float(box.get("y")), float(box.get("y")) + float(box.get("height"))) for box in boxes]
     assert all(above[1] < below[0] for above, below in pairwise(edges))
-    assert all(
-        0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= WIDTH for text in root.iter(f"{SVG}text")
-    )
+    assert all(0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= WIDTH for text in texts)
 
 
 def test_each_branch_of_a_layer_comes_back_to_what_went_around_it():
@@ -62,11 +54,11 @@ def test_post_norm_stands_behind_the_sum_and_pre_norm_before_the_branch():
     assert order("vanilla") == ["norm", "+", "norm", "+", "norm"]
 
 
-def test_the_alternative_text_says_what_is_drawn():
-    said = described(made("sentiformer"))
-    assert drawn("sentiformer").get("aria-label") == said
-    assert drawn("sentiformer").get("role") == "img"
+def test_the_alternative_text_says_what_is_drawn_and_a_projector_enlarges_it():
+    said, root = described(made("sentiformer")), drawn("sentiformer")
+    assert (root.get("aria-label"), root.get("role")) == (said, "img")
     assert "in each of 6 layers Attention, 8 heads, queries of 32, values of 32 with gate (each key" in said
+    assert float(drawn("sentiformer", Look(projector=True)).get("width")) == 1.3 * float(root.get("width"))
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -74,8 +66,3 @@ def test_words_stand_out_from_their_boxes(dark):
     tokens = DARK if dark else LIGHT
     for text in drawn("sentiformer", Look(dark=dark)).iter(f"{SVG}text"):
         assert min(contrast(text.get("fill"), tokens.paper), contrast(text.get("fill"), tokens.panel)) >= 4.5
-
-
-def test_it_is_larger_on_a_projector():
-    small, large = (float(drawn("vanilla", Look(projector=on)).get("width")) for on in (False, True))
-    assert large == 1.3 * small

@@ -13,7 +13,7 @@ from dashboard.figures import embeddings, map_colours
 from dashboard.figures.class_separation import Spectrum, draw_silhouettes, silhouette_table, spectra
 from dashboard.figures.decisions import points_frame
 from dashboard.figures.map_colours import Group, Shades
-from dashboard.figures.map_drawing import Placed, Upon, draw_map
+from dashboard.figures.map_drawing import PLAIN, Placed, Upon, draw_map
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")
@@ -27,12 +27,7 @@ SAVED = pd.DataFrame(
     }
 )
 
-
-@pytest.fixture
-def points():
-    return points_frame(SAVED, CLASSES)
-
-
+POINTS = points_frame(SAVED, CLASSES)
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
 MADE = Projection(np.array([0, 1, 2, 3]), np.arange(8.0).reshape(4, 2), QUALITY, (0.6, 0.3))
 PCA = ProjectionConfig("pca")
@@ -42,48 +37,43 @@ GROUPS = [Group("a", np.array([0, 2]), "#111111"), Group("b", np.array([1]), "#2
 WORDS = ["one", "two", "three"]
 
 
-def test_points_say_how_sure_the_model_was(points):
-    assert points["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
+def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
+    return draw_map(FLAT, ROWS, words, groups, axes, Look(), upon)
 
 
-def test_predictions_of_other_classes_are_told():
+def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_told():
+    assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
         points_frame(SAVED, ("yes", "no"))
 
 
-def test_phenomena_are_offered_only_where_they_are_known(points):
-    assert "phenomenon" not in map_colours.ways(points)
+def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey():
+    assert "phenomenon" not in map_colours.ways(POINTS)
     known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
     assert map_colours.ways(known)[-2:] == ["phenomenon", map_colours.GROUP]
+    kinds = pd.DataFrame({"phenomenon": [kind for at, kind in enumerate("abcdefgh") for _ in range(8 - at)]})
+    others, *groups = map_colours.colouring(kinds, "phenomenon", CLASSES, LIGHT)
+    assert [group.name for group in groups] == list("abcdef")
+    assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
 
 
 def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
     n = 20
-    saved = pd.concat([SAVED] * 5, ignore_index=True)
-    own = {
-        "id": [f"R{row}" for row in range(n)],
-        "source": ["web", "post"] * 10,
-        "likes": range(n),
-        "label ": ["x"] * n,
-    }
-    known = points_frame(saved.assign(**own, confidence=["high", "low"] * 10), CLASSES)
+    own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
+    own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
+    known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
     assert map_colours.ways(known)[4:] == ["source", "likes", "data confidence", map_colours.GROUP]
     groups = map_colours.colouring(known, "source", CLASSES, LIGHT)
-    assert {group.name: group.points.tolist() for group in groups} == {
-        "web": list(range(0, n, 2)),
-        "post": list(range(1, n, 2)),
-    }
+    kinds = {"web": list(range(0, n, 2)), "post": list(range(1, n, 2))}
+    assert {group.name: group.points.tolist() for group in groups} == kinds
     shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
 def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too():
     n = 20
-    own = {
-        "id": [str(1000 + row) for row in range(n)],
-        "likes": [str(row % 9) for row in range(n)],
-        "date": [f"2026-{1 + row // 2:02d}-03" for row in range(n)],
-    }
+    own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
+    own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
     known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
     assert map_colours.ways(known)[4:] == ["likes", "date", map_colours.GROUP]
     shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
@@ -101,105 +91,75 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
         ("correctness", {"correct": [0, 2, 3], "wrong": [1]}),
     ],
 )
-def test_groups_together_are_all_points(points, way, expected):
-    groups = map_colours.colouring(points, way, CLASSES, LIGHT)
+def test_groups_together_are_all_points(way, expected):
+    groups = map_colours.colouring(POINTS, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
-def test_an_error_differs_in_shape_not_only_in_colour(points):
-    correct, wrong = map_colours.colouring(points, "correctness", CLASSES, LIGHT)
+def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing():
+    correct, wrong = map_colours.colouring(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
-
-
-def test_confidence_starts_at_guessing(points):
-    shades = map_colours.colouring(points, "confidence", CLASSES, LIGHT)
+    shades = map_colours.colouring(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
-def test_rare_phenomena_share_one_grey():
-    kinds = [kind for number, kind in enumerate("abcdefgh") for _ in range(8 - number)]
-    points = pd.DataFrame({"phenomenon": kinds})
-    others, *groups = map_colours.colouring(points, "phenomenon", CLASSES, LIGHT)
-    assert [group.name for group in groups] == list("abcdef")
-    assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
-
-
-def test_hover_words_are_short_and_left_out_where_they_are_too_many(points):
-    assert embeddings.hover_words(points)[1] == "b · is negative, predicted positive (0.600)"
-    long = points.assign(text="x" * 100)
+def test_hover_words_are_short_and_left_out_where_they_are_too_many():
+    assert embeddings.hover_words(POINTS)[1] == "b · is negative, predicted positive (0.600)"
+    long = POINTS.assign(text="x" * 100)
     assert embeddings.hover_words(long)[0].startswith("x" * 69 + "… ·")
-    assert embeddings.hover_words(pd.concat([points] * 1300)) == []
+    assert embeddings.hover_words(pd.concat([POINTS] * 1300)) == []
 
 
-def test_every_number_says_on_how_many_it_rests():
+def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning():
     stats = {stat.name: (stat.value, stat.n) for stat in embeddings.map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
     assert stats["10 nearest neighbours kept"] == (0.25, 3)
     assert stats["Variance shown"] == (pytest.approx(0.9), 4)
-
-
-def test_axes_of_pca_have_a_meaning_others_have_none():
     assert embeddings.axis_titles(MADE, PCA)[0] == "component 1, 60 % of the variance"
-    assert embeddings.axis_titles(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == [
-        "",
-        "",
-        "",
-    ]
+    other = Projection(MADE.rows, MADE.places, QUALITY)
+    assert embeddings.axis_titles(other, ProjectionConfig("umap", 3)) == [""] * 3
 
 
-def test_silhouettes_are_sorted_within_their_class_in_both_spaces(points):
-    (space, plane), there = spectra(MADE, points, CLASSES, PCA, 128)
-    assert there == [0, 1]
-    assert space.title == "original space, 128 dimensions"
-    assert [(name, samples.tolist()) for name, samples in space.classes] == [
-        ("negative", [0.1]),
-        ("positive", [0.3, 0.5]),
-    ]
+def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
+    (space, plane), there = spectra(MADE, POINTS, CLASSES, PCA, 128)
+    assert there == [0, 1] and space.title == "original space, 128 dimensions"
+    assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
     table = silhouette_table([space, plane])
     assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 
 
-def test_the_table_of_points_has_silhouettes_where_they_were_measured(points):
-    table = embeddings.point_table(MADE, points)
-    assert table["row"].tolist() == [0, 1, 2, 3]
-    assert table["y"].tolist() == [1, 3, 5, 7]
+def test_the_table_of_points_has_silhouettes_where_they_were_measured():
+    table = embeddings.point_table(MADE, POINTS)
+    assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
     assert table["text"].tolist() == list("abcd")
 
 
+def test_what_must_be_seen_is_drawn_last():
+    groups = [Group("wrong", np.array([1]), "#222222", front=True), Group("correct", np.array([0, 2]), "#111111")]
+    assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
+
+
 def test_points_carry_their_row_and_their_group_its_colour_shape_and_count():
-    first, second = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look()).data
-    assert list(first.customdata) == [3, 9]
-    assert list(first.x) == [0, 4] and list(first.y) == [1, 5]
-    assert list(first.text) == ["one", "three"]
-    assert "n = 2" in first.name
-    assert (second.marker.color, second.marker.symbol) == ("#222222", "x")
-    assert first.type == "scattergl"
-
-
-def test_the_flat_map_is_drawn_around_and_keeps_its_proportions():
-    layout = draw_map(FLAT, ROWS, WORDS, GROUPS, ["right", "up"], Look()).layout
-    assert layout.dragmode == "lasso"
-    assert layout.clickmode == "event+select"
-    assert layout.yaxis.scaleanchor == "x"
+    figure = flat(words=WORDS, axes=["right", "up"])
+    first, second = figure.data
+    assert (list(first.customdata), list(first.x), list(first.y)) == ([3, 9], [0, 4], [1, 5])
+    assert list(first.text) == ["one", "three"] and "n = 2" in first.name
+    assert (second.marker.color, second.marker.symbol, first.type) == ("#222222", "x", "scattergl")
+    layout = figure.layout
+    assert (layout.dragmode, layout.clickmode, layout.yaxis.scaleanchor) == ("lasso", "event+select", "x")
     assert layout.xaxis.title.text == "right"
 
 
-def test_what_must_be_seen_is_drawn_last():
-    groups = [Group("wrong", np.array([1]), "#222222", front=True), Group("correct", np.array([0, 2]), "#111111")]
-    assert [trace.name[:5] for trace in draw_map(FLAT, ROWS, [], groups, ["", ""], Look()).data] == ["corre", "wrong"]
-
-
 def test_a_map_with_depth_has_three_axes_and_no_lasso():
-    places = np.column_stack([FLAT, [6, 7, 8]])
-    figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), Upon(placed=Placed(np.ones(3), "mine")))
+    places, upon = np.column_stack([FLAT, [6, 7, 8]]), Upon(placed=Placed(np.ones(3), "mine"))
+    figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), upon)
     assert [trace.type for trace in figure.data] == ["scatter3d"] * 3
-    assert list(figure.data[0].z) == [6, 8]
-    assert figure.layout.scene.zaxis.title.text == "3"
+    assert list(figure.data[0].z) == [6, 8] and figure.layout.scene.zaxis.title.text == "3"
     assert figure.layout.dragmode is None
 
 
@@ -214,15 +174,14 @@ def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_co
 
 def test_texts_and_names_are_not_markup():
     groups = [Group("<b>a</b>", np.arange(3), "#111111")]
-    placed = Placed(np.zeros(2), "<img src=x>")
-    drawn = str(draw_map(FLAT, ROWS, ["<i>x</i>"] * 3, groups, ["", ""], Look(), Upon(placed=placed)).to_plotly_json())
+    upon = Upon(placed=Placed(np.zeros(2), "<img src=x>"))
+    drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
     assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
     assert "&lt;i&gt;" in drawn
 
 
 def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
-    figure = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), Upon(placed=Placed(np.array([8.0, 9.0]), "mine")))
-    mark = figure.data[-1]
+    mark = flat(words=WORDS, upon=Upon(placed=Placed(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
     assert mark.customdata is None
@@ -230,24 +189,19 @@ def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
 
 def test_silhouettes_show_every_sample_sorted_with_means_and_the_first_class_on_top():
     classes = (("neg", np.array([-0.5, 0.5])), ("pos", np.array([0.2, 0.4, 0.6])))
-    figure = draw_silhouettes(
-        [Spectrum("space", 0.24, classes), Spectrum("map", 0.3, classes)], ["#111111", "#222222"], Look()
-    )
+    both = [Spectrum("space", 0.24, classes), Spectrum("map", 0.3, classes)]
+    figure = draw_silhouettes(both, ["#111111", "#222222"], Look())
     below, _, above, mean = figure.data[:4]
     assert list(below.x) == [0.2, 0.4, 0.6] and below.line.color == "#222222"
-    assert list(above.x) == [-0.5, 0.5]
-    assert min(above.y) > max(below.y)
+    assert list(above.x) == [-0.5, 0.5] and min(above.y) > max(below.y)
     assert list(mean.x) == [0.0, 0.0]
-    words = [note.text for note in figure.layout.annotations]
-    assert {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"} == set(
-        words
-    )
+    words = {"space", "map", "all 0.240", "all 0.300", "neg <b>0.000</b><br>n = 2", "pos <b>0.400</b><br>n = 3"}
+    assert {note.text for note in figure.layout.annotations} == words
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
 
 
 def test_what_is_searched_gets_rings_above_all_points_and_says_how_many():
-    upon = Upon(found=(9, 3, 500), wanted="<b>od")
-    *_, rings = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), upon).data
+    *_, rings = flat(upon=Upon(found=(9, 3, 500), wanted="<b>od")).data
     assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
     assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
     assert rings.unselected.marker.opacity == 1, "a selection does not take the rings away"
@@ -273,20 +227,13 @@ def test_a_search_finds_what_the_rule_of_a_selection_finds():
 
 def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
     names, rows = "abcdefgh", np.arange(0, 40, 2)
-    found = FoundGroups(
-        tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names)),
-        np.arange(32, 40),
-        np.arange(40),
-        2,
-    )
+    groups = tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names))
+    found = FoundGroups(groups, np.arange(32, 40), np.arange(40), 2)
     none, smaller, *coloured = map_colours.by_group(rows, found, LIGHT)
     assert [each.name for each in coloured] == list("abcdef")
     assert [each.colour for each in coloured] == list(LIGHT.categories)
     assert rows[coloured[1].points].tolist() == [4, 6]
     assert (none.name, none.colour, rows[none.points].tolist()) == ("no group", LIGHT.right, [32, 34, 36, 38])
-    assert (smaller.name, smaller.symbol, rows[smaller.points].tolist()) == (
-        "smaller groups",
-        "diamond",
-        [24, 26, 28, 30],
-    )
+    assert (smaller.name, smaller.symbol) == ("smaller groups", "diamond")
+    assert rows[smaller.points].tolist() == [24, 26, 28, 30]
     assert [each.name for each in map_colours.by_group(rows, None, LIGHT)] == ["no group"]

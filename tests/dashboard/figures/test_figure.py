@@ -14,9 +14,8 @@ from dashboard.figures.source import Option, Source, Span
 
 
 def source(preset: str = "vanilla", **choices) -> Source:
-    record = SimpleNamespace(
-        run="one", task="single", preset=preset, config=SimpleNamespace(model=PRESETS[preset].model)
-    )
+    config = SimpleNamespace(model=PRESETS[preset].model)
+    record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
     reader = SimpleNamespace(evaluated_splits=lambda run: ["train", "test"])
     return Source(record, reader, text="not bad", choices=choices)
 
@@ -27,10 +26,8 @@ LIMIT = Option("limit", "Limit", lambda source: Span(0, 1, 0.1), usual=lambda so
 RARE = Option("rare", "Rare", lambda source: ())
 
 
-def declared(**parts) -> Figure[int]:
-    return Figure(
-        "name", parts.pop("page", "train"), "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts
-    )
+def declared(page="train", **parts) -> Figure[int]:
+    return Figure("name", page, "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
 
 
 def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
@@ -75,17 +72,14 @@ def test_what_a_model_does_not_provide_is_not_read():
         (RARE, "x", "rare=x: nothing to choose for this run"),
     ],
 )
-def test_a_value_that_there_is_not_is_refused_in_words(option, said, words):
+def test_a_choice_is_read_and_a_value_that_there_is_not_is_refused_in_words(option, said, words):
     with pytest.raises(InputError, match=words):
         source(**{option.name: said}).chosen(option)
-
-
-def test_a_choice_is_read_and_the_usual_value_stands_where_none_was_made():
     assert source().chosen(LIMIT) == 0.5 and source(limit="0.25").chosen(LIMIT) == 0.25
     assert source().chosen(SIDE) == "left" and source().chosen(RARE) == ""
 
 
-def test_what_several_figures_need_is_read_once():
+def test_what_several_figures_need_is_read_once_of_each_choice():
     times: list[Source] = []
 
     def shared(source: Source) -> int:
@@ -94,4 +88,6 @@ def test_what_several_figures_need_is_read_once():
 
     here = source()
     assert here.once(shared) == here.once(shared) == 1
-    assert source().once(shared) == 2  # of another source
+    other = here.with_choices(side="right")
+    assert other.once(shared) == 2 and other.chosen(SIDE) == "right" and here.chosen(SIDE) == "left"
+    assert here.used is other.used == {"side"}, "whoever asks what was used asks either"

@@ -12,9 +12,8 @@ from sklearn import metrics as sk
 from core.config import compose
 from core.runs.record import RunRecord
 from dashboard.figures import labels, map_colours, results
-from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report, points_frame
-from dashboard.figures.labels import draw_labels
-from dashboard.figures.map_colours import Group, Shades
+from dashboard.figures.decisions import answer_probability, decide_label, make_report, points_frame
+from dashboard.figures.labels import Labels, draw_labels
 from dashboard.figures.theme import LIGHT, Look
 
 LABELS = ("calm", "joy", "odd, rare")
@@ -22,22 +21,16 @@ OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
 CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
 
 
-@pytest.fixture
-def saved() -> pd.DataFrame:
-    """What a run keeps of a split."""
-    columns = {"text": ["a", "b", "c", "d"], "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"]}
-    columns["predicted"] = ["calm", "joy", "calm", "joy"]
-    bits = {f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)}
-    chances = {f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)}
-    return pd.DataFrame({**columns, **bits, **chances})
-
-
-@pytest.fixture
-def report(saved) -> Report:
-    """The same as the pages read it."""
-    return make_report(saved, LABELS)
-
-
+SAVED = pd.DataFrame(
+    {
+        "text": ["a", "b", "c", "d"],
+        "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"],
+        "predicted": ["calm", "joy", "calm", "joy"],
+        **{f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)},
+        **{f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)},
+    }
+)
+REPORT = make_report(SAVED, LABELS)
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
 RECORD = RunRecord(
     "several",
@@ -60,45 +53,43 @@ RECORD = RunRecord(
 )
 
 
-ROWS = [("<b>calm", 400, 0.5, 0.6), ("rare", 3, 0.0, np.nan)]
-
-
-def test_a_report_knows_all_labels_of_a_text(report):
-    assert report.labels.tolist() == OWN.tolist()
-    assert report.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
+ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [0.5, 0.0]}), True)
+ROWS.table["tuned_f1"] = [0.6, np.nan]
 
 
 def test_the_probability_of_an_answer_is_that_of_exactly_these_labels():
+    assert REPORT.labels.tolist() == OWN.tolist()
+    assert REPORT.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
     assert answer_probability(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
     assert answer_probability(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
 
 
-def test_one_label_stands_against_the_rest(report):
-    decision = decide_label(report, "calm", 0.5)
+def test_one_label_stands_against_the_rest():
+    decision = decide_label(REPORT, "calm", 0.5)
     assert decision.classes == ("not calm", "calm") and decision.positive == 1
     assert decision.counts.tolist() == [[1, 1], [1, 1]]
-    lower = decide_label(report, "calm", 0.3)
+    lower = decide_label(REPORT, "calm", 0.3)
     assert lower.counts.tolist() == sk.confusion_matrix(OWN[:, 0], CHANCE[:, 0] > 0.3).tolist()
 
 
-def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is(report):
+def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is():
     limits = labels.limits(RECORD, "tuned")
-    decision = decide_label(report, "calm", limits[0])
-    examples = labels.with_predictions(report, decision, limits).examples
+    decision = decide_label(REPORT, "calm", limits[0])
+    examples = labels.with_predictions(REPORT, decision, limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
 
-def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first(report):
-    table = labels.label_table(report, labels.thresholds(RECORD))
+def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first():
+    table = labels.label_table(REPORT, labels.thresholds(RECORD))
     assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
     row = table.iloc[0]
     assert row["f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.5))
     assert row["tuned_f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.3))
     assert row["average_precision"] == pytest.approx(sk.average_precision_score(OWN[:, 0], CHANCE[:, 0]))
     assert list(table["threshold"]) == [0.3, 0.5, 0.25]
-    assert labels.rare(table) == {"calm": 2, "joy": 2, "odd, rare": 1}
-    without = labels.label_table(report, None)
+    assert labels.LABELS.sizes(Labels(table, True)) == {"calm": 2, "joy": 2, "odd, rare": 1}
+    without = labels.label_table(REPORT, None)
     assert not [name for name in without if "tuned" in name]
 
 
@@ -110,13 +101,10 @@ def test_a_run_without_tuned_thresholds_has_half_only():
     assert labels.named_limits(RECORD) == TUNED
 
 
-def test_numbers_follow_the_choice_and_ranking_does_not(report):
-    half, tuned = (labels.metric_stats(RECORD, "test", report, choice) for choice in ("0.5", "tuned"))
-    assert [(stat.name, stat.value) for stat in half] == [
-        ("F1, macro", 0.4),
-        ("AUPR, macro", 0.6),
-        ("Hamming loss", 0.1),
-    ]
+def test_numbers_follow_the_choice_and_ranking_does_not():
+    half, tuned = (labels.metric_stats(RECORD, "test", REPORT, choice) for choice in ("0.5", "tuned"))
+    found = {stat.name: stat.value for stat in half}
+    assert found == {"F1, macro": 0.4, "AUPR, macro": 0.6, "Hamming loss": 0.1}
     assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
     assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
     assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # guessing
@@ -126,40 +114,30 @@ def test_numbers_follow_the_choice_and_ranking_does_not(report):
 
 def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thresholds():
     yardstick = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
-    fair = dataclasses.replace(RECORD, results={**RECORD.results, "yardstick": yardstick})
+    fair, bare = (
+        dataclasses.replace(RECORD, results=RECORD.results | more) for more in ({"yardstick": yardstick}, {"tuned": {}})
+    )
     assert results.headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
     assert results.run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
-
-
-def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model():
+    # A yardstick without thresholds of its own stands beside no tuned model.
     assert results.headline(RECORD) == results.Headline(0.5, 0.45, 0.55, None, "macro F1")
-    bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
     assert results.headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
 
-def test_the_map_is_coloured_by_a_chosen_label(saved):
-    points = points_frame(saved, LABELS)
-    assert map_colours.ways(points) == [
-        "label calm",
-        "label joy",
-        "label odd, rare",
-        "correctness",
-        "confidence",
-        map_colours.GROUP,
-    ]
-    groups = map_colours.colouring(points, "label calm", LABELS, LIGHT)
-    assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {
-        "others": [3],
-        "predicted calm, is not": [2],
-        "calm, missed": [1],
-        "calm, found": [0],
-    }
-    missed = map_colours.colouring(points, "label odd, rare", LABELS, LIGHT)
-    assert [len(group.points) for group in missed if isinstance(group, Group)] == [3, 0, 1, 0]
-    wrong = map_colours.colouring(points, "correctness", LABELS, LIGHT)
-    assert [group.points.tolist() for group in wrong if isinstance(group, Group)] == [[0], [1, 2, 3]]
+def test_the_map_is_coloured_by_a_chosen_label():
+    points = points_frame(SAVED, LABELS)
+    own = [f"label {name}" for name in LABELS]
+    assert map_colours.ways(points) == [*own, "correctness", "confidence", map_colours.GROUP]
+
+    def groups(way):
+        return {group.name: group.points.tolist() for group in map_colours.colouring(points, way, LABELS, LIGHT)}
+
+    calm = {"others": [3], "predicted calm, is not": [2], "calm, missed": [1], "calm, found": [0]}
+    assert groups("label calm") == calm
+    assert [len(each) for each in groups("label odd, rare").values()] == [3, 0, 1, 0]
+    assert groups("correctness") == {"correct": [0], "wrong": [1, 2, 3]}
     shades = map_colours.colouring(points, "confidence", LABELS, LIGHT)
-    assert isinstance(shades, Shades) and shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
+    assert shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 
 def test_a_ring_at_half_a_dot_where_it_was_tuned_and_n_beside():
@@ -169,8 +147,4 @@ def test_a_ring_at_half_a_dot_where_it_was_tuned_and_n_beside():
     assert list(half.x) == [0.0, 0.5] and tuned.x[1] == 0.6 and np.isnan(tuned.x[0])
     assert half.marker.symbol == "circle-open" and tuned.marker.symbol == "circle"
     assert [note.text for note in figure.layout.annotations] == ["3", "400"]
-
-
-def test_a_label_of_few_sentences_is_grey():
-    markers = next(trace for trace in draw_labels(ROWS, Look()).data if trace.mode == "markers")
-    assert list(markers.marker.color) == [LIGHT.right, LIGHT.accent]
+    assert list(half.marker.color) == [LIGHT.right, LIGHT.accent]  # grey: few sentences

@@ -31,13 +31,9 @@ def test_each_layer_has_its_lambdas_and_the_factor_a_panel_of_its_own(dark):
     drawn = LAMBDA_BENCH.draw(SHOWN, Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines"]
     upper, lower = lines[::2], lines[1::2]
-    assert [(trace.name, trace.xaxis, trace.line.dash) for trace in upper] == [
-        ("λ₁", "x", "solid"),
-        ("λ₂", "x", "dash"),
-        ("λ₁", "x2", "solid"),
-        ("λ₂", "x2", "dash"),
-        ("all λ ×", "x3", "solid"),
-    ]
+    two = [("λ₁", "solid"), ("λ₂", "dash")]
+    named = [(trace.xaxis, trace.name, trace.line.dash) for trace in upper]
+    assert named == [*(("x", *each) for each in two), *(("x2", *each) for each in two), ("x3", "all λ ×", "solid")]
     for trace, odds, each in zip(upper, lower, CURVES, strict=True):
         assert trace.x == odds.x == each.values
         assert (trace.y, odds.y) == (each.probabilities, each.log_odds)

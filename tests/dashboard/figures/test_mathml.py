@@ -41,7 +41,9 @@ def test_what_our_formulas_use_is_known(latex, markup):
     assert inside(latex) == markup
 
 
-def test_signs_of_markup_are_text():
+def test_letters_and_numbers_of_a_formula_are_all_there_and_signs_of_markup_are_text():
+    words = "".join(ElementTree.fromstring(mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext())
+    assert words == "sij=qi·kj32+loggj"
     assert inside("a<b") == '<mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi>'
     assert "<script" not in inside(r"\text{<script>}")
 
@@ -52,15 +54,11 @@ def test_what_is_not_known_is_refused(latex):
         mathml(latex)
 
 
-def test_letters_and_numbers_of_a_formula_are_all_there():
-    words = "".join(ElementTree.fromstring(mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext())
-    assert words == "sij=qi·kj32+loggj"
-
-
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
-def test_every_formula_of_a_temperature_is_known(task, prior):
+def test_every_formula_of_a_temperature_and_of_a_pair_that_tfidf_compares_is_known(task, prior):
     check("vanilla", task=task, scaling=Scaling(1.7, prior))
+    check("tfidf-logreg", text=joined("good film", "bad film"))
 
 
 @pytest.mark.slow
@@ -68,10 +66,6 @@ def test_every_formula_of_a_temperature_is_known(task, prior):
 def test_every_formula_of_two_lexicons_is_known(kind):
     part = PRESETS["lexical-all"].model.attention
     check("lexical-all", attention=dataclasses.replace(part, lexical=kind, lexicons=2))
-
-
-def test_every_formula_of_a_pair_that_tfidf_compares_is_known():
-    check("tfidf-logreg", text=joined("good film", "bad film"))
 
 
 @pytest.mark.parametrize("preset", cases((name for name in STRUCTURES if name != "pretrained"), QUICK))

@@ -9,29 +9,15 @@ from core.models.describe import parameters, parts
 from core.models.presets import PAPERS, PRESETS
 from core.models.provides import BASELINES
 from core.runs.record import RunRecord
+from dashboard.figures import models
 from dashboard.figures.diagram import parts_frame
-from dashboard.figures.models import (
-    ALL,
-    LINKED,
-    USUAL,
-    difference_frame,
-    names_of,
-    preset_frame,
-    reads_without,
-    runs_of,
-    sizes_of,
-)
+from dashboard.figures.models import ALL, USUAL
 
 
-@pytest.mark.parametrize("family", BASELINES)
-def test_a_baseline_says_how_it_reads_and_what_it_lacks(family):
-    said = reads_without(family, "heads and layers")
-    assert said.startswith("It ") and said.endswith(", without heads and layers.")
-
-
-def test_only_those_that_read_the_same_say_the_same():
-    said = {reads_without(family, "") for family in BASELINES}
-    assert len(said) == 4
+def test_a_baseline_says_how_it_reads_and_what_it_lacks():
+    said = {models.reads_without(family, "heads and layers") for family in BASELINES}
+    assert len(said) == 4, "those that read the same say the same"
+    assert all(each.startswith("It ") and each.endswith(", without heads and layers.") for each in said)
 
 
 def parts_of(name):
@@ -43,61 +29,49 @@ def run(preset="vanilla", status="done", **known):
 
 
 def test_a_run_gives_the_sizes_at_which_parameters_are_told():
-    sizes = sizes_of(run(vocabulary=1_234, classes=("a", "b", "c")))
+    sizes = models.sizes_of(run(vocabulary=1_234, classes=("a", "b", "c")))
     assert sizes[:2] == (1_234, 3)
     assert sizes.words == "1\u202f234 tokens and 3 classes of reviews.csv, as in r"
-
-
-def test_the_preset_of_a_run_has_the_layers_heads_and_widths_of_that_run():
     own = {"model.layers": 3, "model.attention.heads": 4, "model.width": 32}
     record = RunRecord("r", "vanilla", "done", compose("vanilla", own), "", vocabulary=1_234, classes=("a", "b"))
-    sizes = sizes_of(record)
-    table = preset_frame(ALL, sizes, []).set_index("model")["parameters"]
+    sizes = models.sizes_of(record)
+    table = models.preset_frame(ALL, sizes, []).set_index("model")["parameters"]
     assert table["vanilla"] == parameters(record.config.model, vocabulary=1_234, classes=2)
     assert sizes.model_of("vanilla") == record.config.model
     assert sizes.model_of("ndt-01-n3") == PRESETS["ndt-01-n3"].model
     assert sizes.words.endswith("as in r; vanilla with the layers, heads and widths of that run")
-
-
-@pytest.mark.parametrize("record", [None, run(), run(vocabulary=9, classes=("a",))])
-def test_a_run_that_has_not_begun_gives_none(record):
-    assert sizes_of(record) is None
+    for begun in (None, run(), run(vocabulary=9, classes=("a",))):
+        assert models.sizes_of(begun) is None
 
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_paper_shows_its_presets_with_their_runs(paper):
     own = [name for name, preset in PRESETS.items() if preset.paper == paper]
-    frame = preset_frame(PAPERS[paper], USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")])
-    assert frame["model"].tolist() == own == names_of(PAPERS[paper])
+    frame = models.preset_frame(PAPERS[paper], USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")])
+    assert frame["model"].tolist() == own == models.names_of(PAPERS[paper])
     assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
     assert set(frame["paper"]) == {PAPERS[paper]}
 
 
-def test_all_presets_have_their_size_at_these_sizes():
-    frame = preset_frame(ALL, USUAL, []).set_index("model")
+def test_all_presets_have_their_size_and_the_parts_as_a_table_add_up():
+    frame = models.preset_frame(ALL, USUAL, []).set_index("model")
     assert len(frame) == len(PRESETS)
     assert frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
     assert frame.loc["vanilla", "parts"] == "plain encoder"
-
-
-@pytest.mark.parametrize("name", ["sentiformer", "inceptive-64", "cnn", "tfidf-svm"])
-def test_the_parts_as_a_table_add_up(name):
-    frame = parts_of(name)
-    whole = frame[frame["term"] == ""]
-    total = int((whole["parameters"] * whole["copies"]).sum())
-    assert total == preset_frame(ALL, USUAL, []).set_index("model").loc[name, "parameters"]
-
-
-def test_terms_of_attention_stand_in_the_table_of_parts():
+    for name in ("sentiformer", "inceptive-64", "cnn", "tfidf-svm"):
+        own = parts_of(name)
+        whole = own[own["term"] == ""]
+        assert (whole["parameters"] * whole["copies"]).sum() == frame.loc[name, "parameters"], name
     assert parts_of("tweet-v1-p2")["term"].tolist().count("QK-norm") == 1
 
 
 def test_differences_name_both_models():
-    frame = difference_frame("lexical-all", "lexical-last")
+    frame = models.difference_frame("lexical-all", "lexical-last")
     assert frame.columns.tolist() == ["what", "lexical-all", "lexical-last", "setting"]
     assert frame.iloc[0].tolist() == ["heads that sigma reaches", "all", "last", "model.attention.lexical_heads"]
 
 
 def test_the_newest_finished_runs_of_a_preset_are_linked():
-    records = [RunRecord(f"run{i}", "vanilla", "done", compose("vanilla"), "") for i in range(LINKED + 2)]
-    assert runs_of("vanilla", [run("vanilla", "failed"), run("cnn"), *records]) == [f"run{i}" for i in range(LINKED)]
+    records = [RunRecord(f"run{i}", "vanilla", "done", compose("vanilla"), "") for i in range(models.LINKED + 2)]
+    linked = models.runs_of("vanilla", [run("vanilla", "failed"), run("cnn"), *records])
+    assert linked == [f"run{i}" for i in range(models.LINKED)]

@@ -30,20 +30,15 @@ def shown(edited=False):
 def test_every_place_stands_with_its_move_in_each_layer():
     data = PATCHING.draw(shown(), Look()).data
     assert [head["name"] for head in data["heads"]] == ["layer 1", "layer 2"]
-    assert {row["name"]: [cell["text"] for cell in row["cells"]] for row in data["rows"]} == {
-        "everything": ["−4.00", "−4.00"],
-        "good ← bad": ["−3.00", "+0.50"],
-        "head 2": ["0.00", "+2.00"],
-    }
+    moves = {row["name"]: [cell["text"] for cell in row["cells"]] for row in data["rows"]}
+    everywhere = {"everything": ["−4.00", "−4.00"], "good ← bad": ["−3.00", "+0.50"]}
+    assert moves == {**everywhere, "head 2": ["0.00", "+2.00"]}
     first, last = data["rows"][0]["cells"][0], data["rows"][2]["cells"]
     assert first["colour"] == LIGHT.minus_scale[-1] and last[0]["colour"] == LIGHT.paper
     assert last[1]["about"] == "head 2, layer 2: log-odds of positive +2.000"
     assert data["lines"] == ["Log-odds of positive: +1.00 as it is, −3.00 of the second sentence."]
     assert PATCHING.say(PATCHING.note, shown(edited=True)) == "towards positive, both as edited"
-
-
-def test_the_table_counts_from_one():
-    table = patching_table(shown())
+    table = patching_table(shown())  # counts from one
     assert table["layer"].tolist() == [1, 2, 1, 2, 1, 2] and table["moved"][2] == -3.0
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)
 

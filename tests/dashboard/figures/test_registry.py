@@ -25,24 +25,23 @@ def declared(monkeypatch) -> Figure:
     return figure
 
 
-def test_every_name_is_one_figure():
+def test_every_figure_has_a_name_of_its_own_stands_on_a_page_and_says_how_it_is_read():
     assert len({figure.name for figure in registry.ALL}) == len(registry.ALL) > 20
+    for figure in registry.ALL:
+        assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file(), figure.name
+        assert figure.reading and figure.title, figure.name
 
 
 @pytest.mark.slow
-def test_a_declared_figure_stands_at_the_end_of_its_page(declared, app, runs):
+def test_a_declared_figure_stands_at_the_end_of_its_page_and_is_exported(declared, app, runs, tmp_path):
     shown = pages.words(pages.opened(app, "performance", run="finished"))
     assert "A new figure" in shown and shown.index("Calibration") < shown.index("A new figure")
-
-
-@pytest.mark.slow
-def test_a_declared_figure_is_exported(declared, trained, tmp_path):
-    result = api.figures("finished", tmp_path, only=["new"], store=RunStore(trained))
+    result = api.figures("finished", tmp_path, only=["new"], store=RunStore(runs))
     assert [each["title"] for each in result["files"]] == ["A new figure"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts", "steps"])
+@pytest.mark.parametrize("name", ["metrics", "head-view", "steps"])
 def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
     store = RunStore(trained)
     (written, *numbers) = api.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]
@@ -61,9 +60,3 @@ def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
     assert len(shown.data["tokens"]) == 4 and "Tokens 3 to 6 of 6" in shown.data["label"]
     with pytest.raises(InputError, match="from=4: a number from 1 to 3"):
         api.figure("finished", "head-view", text=text, options={"from": 4}, store=store)
-
-
-def test_every_figure_stands_on_a_page_and_says_how_it_is_read():
-    for figure in registry.ALL:
-        assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file(), figure.name
-        assert figure.reading and figure.title, figure.name

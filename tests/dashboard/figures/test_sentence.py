@@ -11,20 +11,10 @@ import pytest
 from core.interpret.edits import Edits
 from core.interpret.sentence import CLASS_TOKEN as CORE_CLASS_TOKEN
 from core.interpret.sentence import LayerView, SentenceView, padding_name
+from dashboard.figures import sentence
 from dashboard.figures.attention import scaled
 from dashboard.figures.heads import HEAD_VIEW, Lines, of_layer
-from dashboard.figures.sentence import (
-    CLASS_TOKEN,
-    attention_table,
-    combined_rows,
-    comparison,
-    difference,
-    map_rows,
-    prediction_table,
-    received,
-    special_places,
-    watched,
-)
+from dashboard.figures.sentence import CLASS_TOKEN
 from dashboard.figures.theme import Look
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 2])  # (N 2, H 2, L 2, L 2)
@@ -33,125 +23,110 @@ MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 
 def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=0, coefficients=(1.0, 0.5)):
     c = np.broadcast_to(np.array(coefficients)[:, None, None], (2, 2, 2))
     layer = LayerView(MAPS, c, (c[..., None] * MAPS).sum(0), np.zeros((2, 2, 4)), None, {}, None, None)
+    text = " ".join(tokens)
     return SentenceView(
-        text=" ".join(tokens),
-        read_as=" ".join(tokens),
-        tokens=tuple(tokens),
+        **{"text": text, "read_as": text, "tokens": tuple(tokens), "truncated": truncated, "cut": ""},
         unknown=tuple(unknown),
         unknown_words=sum(unknown) / len(unknown) if unknown else 0.0,
-        truncated=truncated,
-        cut="",
         label="positive" if positive > 0.5 else "negative",
         probabilities={"negative": 1 - positive, "positive": positive},
-        pooled=np.zeros(4),
         layers=(layer, layer),
-        positions={},
-        tags=None,
-        polarity=None,
-        branches={},
-        head_maps=None,
+        **{"pooled": np.zeros(4), "positions": {}, "branches": {}, **dict.fromkeys(("tags", "polarity", "head_maps"))},
     )
 
 
-def test_a_head_that_is_off_contributes_nothing_and_is_named():
-    base, second, joined = map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
+def test_a_head_or_a_component_that_is_off_contributes_nothing_and_is_named():
+    base, second, joined = sentence.map_rows(view(), 0, False, Edits(heads_off=((0, 1), (1, 0))))
     for row in (base, second, joined):
-        assert row.off == {1}
-        assert (row.weights[1] == 0).all()
+        assert row.off == {1} and (row.weights[1] == 0).all()
     assert (base.weights[0] == MAPS[0, 0]).all()
-
-
-def test_a_component_that_is_off_is_off_in_all_heads_and_the_sum_goes_on():
-    rows = map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
+    rows = sentence.map_rows(view(coefficients=(1.0, 0.0)), 1, False, Edits(components_off=((1, 1),)))
     assert [row.off for row in rows] == [frozenset(), {0, 1}, frozenset()]
-    assert (rows[2].weights == MAPS[0]).all()
+    assert (rows[2].weights == MAPS[0]).all(), "the sum goes on"
 
 
-def test_layers_of_the_combined_map_have_their_numbers():
-    rows = combined_rows(view(), False)
+def test_layers_of_the_combined_map_have_their_numbers_and_a_word_is_read_as_much_as_its_column_says():
+    rows = sentence.combined_rows(view(), False)
     assert [row.name for row in rows] == ["layer 1", "layer 2"]
     assert rows[0].weights == pytest.approx(MAPS[0] + 0.5 * MAPS[1])
-
-
-def test_a_word_is_read_as_much_as_its_column_says():
-    assert received(map_rows(view(), 0, False)[0]) == [0.625, 0.375]
+    assert sentence.received(sentence.map_rows(view(), 0, False)[0]) == [0.625, 0.375]
 
 
 def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answer():
     before = view(positive=0.741)
-    assert difference(before, view(positive=0.828)) == "P(positive) 0.828, +0.087 against the model as trained"
-    said = difference(before, view(positive=0.3))
-    assert said == (
-        "P(positive) 0.300, −0.441 against the model as trained; the answer is negative instead of positive"
+    told = "against the model as trained"
+    assert sentence.difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
+    said = sentence.difference(before, view(positive=0.3))
+    assert said == f"P(positive) 0.300, −0.441 {told}; the answer is negative instead of positive"
+    assert sentence.watched(SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")) == "c", (
+        "of several: it"
     )
 
 
-def test_of_several_classes_the_answer_is_followed():
-    three = SimpleNamespace(probabilities={"a": 0.2, "b": 0.2, "c": 0.6}, label="c")
-    assert watched(three) == "c"
-
-
 def test_places_that_are_no_words_are_told():
-    assert special_places(view(), 0).startswith("A single sentence needs no padding")
-    said = special_places(view(tokens=(CLASS_TOKEN, "bad")), 0)
-    assert said.startswith("[CLS] is a learned place")
-    assert "weigh exactly 0" in said
+    assert sentence.special_places(view(), 0).startswith("A single sentence needs no padding")
+    said = sentence.special_places(view(tokens=(CLASS_TOKEN, "bad")), 0)
+    assert said.startswith("[CLS] is a learned place") and "weigh exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
 
 
 def test_padding_that_is_read_is_told_with_its_weight_and_nobody_says_that_it_weighs_nothing():
     folded = dataclasses.replace(view(tokens=("bad", padding_name(3)), coefficients=(1.0, 0.0)), filled=3)
-    said = special_places(folded, 0)
+    said = sentence.special_places(folded, 0)
     # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
     assert said.startswith("[PAD] × 3: 3 places of padding, weight 0.44 (mean over readers and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     full = dataclasses.replace(view(), filled=0)
-    assert "exactly 0" not in special_places(full, 0)
+    assert "exactly 0" not in sentence.special_places(full, 0)
 
 
 def test_folded_padding_reads_as_often_as_it_has_places():
     folded = dataclasses.replace(view(tokens=("bad", padding_name(3))), filled=3)
-    rows = map_rows(folded, 0, False)
-    assert received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
-    assert combined_rows(folded, False)[0].places.tolist() == [1, 3]
+    rows = sentence.map_rows(folded, 0, False)
+    assert sentence.received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
+    assert sentence.combined_rows(folded, False)[0].places.tolist() == [1, 3]
     # An even spread over 4 places gives a word a quarter and the fold three.
     even = dataclasses.replace(rows[0], weights=np.array([[[0.25, 0.75], [0.25, 0.75]]]))
     assert scaled(even, "against uniform").weights == pytest.approx(0, abs=1e-6)
 
 
-def test_a_model_that_reads_padding_is_told_from_one_that_masks_it():
-    folded = dataclasses.replace(view(tokens=("not", "bad", padding_name(7)), unknown=(False,) * 3), filled=7)
-    assert comparison(view(), folded) == (
-        "The two models read padding differently",
-        "Both read the same 2 tokens, the first without padding, the second with 7 places of padding behind them.",
-    )
+FOLDED = dataclasses.replace(view(tokens=("not", "bad", padding_name(7)), unknown=(False,) * 3), filled=7)
+PLAIN = dataclasses.replace(view(), layers=())
 
 
-def test_two_models_that_read_alike_are_said_to():
-    assert comparison(view(), view(positive=0.1)) == ("", "Both models read the same 2 tokens.")
-
-
-def test_another_vocabulary_is_told_with_its_words():
-    title, said = comparison(view(), view(unknown=(False, True)))
-    assert title == "The two vocabularies differ"
-    assert said == "Unknown to the first: nothing. Unknown to the second: bad."
-
-
-def test_another_tokenisation_is_told_with_its_counts():
-    other = view(tokens=("n", "ot"), truncated=3)
-    title, said = comparison(view(), other)
-    assert title == "The two models cut the text differently"
-    assert said == "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: places do not correspond."
-
-
-def test_attention_is_missed_only_where_the_other_has_it():
-    plain = dataclasses.replace(view(), layers=())
-    assert comparison(view(), plain)[0] == comparison(plain, view())[0] == "Only one of the two has attention"
-    assert comparison(plain, plain) == ("", "Both models read the same 2 tokens.")
+@pytest.mark.parametrize(
+    ("first", "second", "title", "said"),
+    [
+        (view(), view(positive=0.1), "", "Both models read the same 2 tokens."),
+        (PLAIN, PLAIN, "", "Both models read the same 2 tokens."),
+        (view(), PLAIN, "Only one of the two has attention", "The other reads the words without it."),
+        (PLAIN, view(), "Only one of the two has attention", "The other reads the words without it."),
+        (
+            view(),
+            FOLDED,
+            "The two models read padding differently",
+            "Both read the same 2 tokens, the first without padding, the second with 7 places of padding behind them.",
+        ),
+        (
+            view(),
+            view(unknown=(False, True)),
+            "The two vocabularies differ",
+            "Unknown to the first: nothing. Unknown to the second: bad.",
+        ),
+        (
+            view(),
+            view(tokens=("n", "ot"), truncated=3),
+            "The two models cut the text differently",
+            "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: places do not correspond.",
+        ),
+    ],
+)
+def test_what_two_models_read_differently_is_told(first, second, title, said):
+    assert sentence.comparison(first, second) == (title, said)
 
 
 def test_the_prediction_of_all_models_stands_in_one_table():
-    table = prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
+    table = sentence.prediction_table({"probability": {"n": 0.25, "p": 0.75}, "other": {"p": 1.0}})
     assert list(table.columns) == ["class", "probability", "other"]
     assert table.set_index("class")["probability"].to_dict() == {"n": 0.25, "p": 0.75}
     assert table.set_index("class")["other"].isna().to_dict() == {"n": True, "p": False}
@@ -159,7 +134,7 @@ def test_the_prediction_of_all_models_stands_in_one_table():
 
 def test_attention_has_a_row_for_each_weight_and_names_the_change():
     edits = Edits(heads_off=((0, 1),))
-    table = attention_table(view(), False, edits, view())
+    table = sentence.attention_table(view(), False, edits, view())
     assert len(table) == 2 * 2 * 2 * 2
     off = table[(table["layer"] == 1) & (table["head"] == 2)]
     assert (off["A₀ + λ₁A₁"] == 0).all()
@@ -167,19 +142,17 @@ def test_attention_has_a_row_for_each_weight_and_names_the_change():
     assert set(table["changed"]) == {"head 2 of layer 1 off"}
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")
+    assert not {"as_trained", "changed"} & set(sentence.attention_table(view(), False, Edits(), view()).columns)
 
 
 def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing():
     shown = view(coefficients=(1.0, -0.5))
-    table = attention_table(shown, True)
+    table = sentence.attention_table(shown, True)
     own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()
     assert np.concatenate(own.to_list()).tolist() == pytest.approx(shown.cancelled(1).tolist())
-    one = dataclasses.replace(shown, layers=tuple(_first(layer) for layer in shown.layers))
-    assert "cancelled" not in attention_table(one, False)
-
-
-def _first(layer):
-    return dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
+    layer = shown.layers[0]
+    one = dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
+    assert "cancelled" not in sentence.attention_table(dataclasses.replace(shown, layers=(one, one)), False)
 
 
 def test_the_head_view_says_what_cancels_where_anything_does():
@@ -192,7 +165,3 @@ def test_the_head_view_says_what_cancels_where_anything_does():
     assert f"In the sum {mean} of the components’ weight cancels (" in HEAD_VIEW.reading(lines)
     added = Lines(of_layer(view(), 0, minus=False), 0)
     assert HEAD_VIEW.draw(added, Look()).data["about"] == [] and "cancel" not in HEAD_VIEW.reading(added)
-
-
-def test_attention_as_trained_has_no_such_columns():
-    assert not {"as_trained", "changed"} & set(attention_table(view(), False, Edits(), view()).columns)

@@ -67,11 +67,7 @@ def test_a_number_can_be_read_on_every_shade(tokens):
         assert contrast(ink, background) >= 4.5
 
 
-def test_the_place_is_said_in_words():
-    assert shown(pairs(2)).place == "layer 2, head 1, A₀"
-    assert STEPS.say(STEPS.note, shown(pairs(2))) == "layer 2, head 1, A₀"
-
-
-def test_words_become_text_nodes_only():
+def test_the_place_is_said_in_words_which_become_text_nodes_only():
+    assert shown(pairs(2)).place == STEPS.say(STEPS.note, shown(pairs(2))) == "layer 2, head 1, A₀"
     script = (ASSETS / "steps.js").read_text()
     assert "innerHTML" not in script and "insertAdjacent" not in script

@@ -7,7 +7,7 @@ import shlex
 from core.config import parse_settings
 from core.runs.sweep import STATES, Plan, parse_grid, parse_seeds, split_values
 from core.runs.sweep_drive import SweepState
-from dashboard.figures.sweeps import LONGEST, CellScores, command_line, counts_text, members, time_text
+from dashboard.figures.sweeps import LONGEST, CellScores, Members, command_line, counts_text, draw_members, time_text
 from dashboard.figures.theme import Look
 
 
@@ -39,11 +39,8 @@ CELLS = [
 ]
 
 
-def test_what_is_done_comes_first_and_what_is_not_there_is_left_out():
+def test_progress_in_words_what_is_done_first_and_for_how_many_runs_no_time_is_known():
     assert counts_text(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
-
-
-def test_the_time_says_for_how_many_runs_it_is_not_known():
     assert time_text(progress(90.0, 0)) == "about 1 min 30 s"
     assert time_text(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
     assert time_text(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
@@ -62,16 +59,14 @@ def test_the_command_line_means_the_same_plan():
         assert read_back(command_line(plan)) == plan
 
 
-def test_runs_means_and_the_yardstick_stand_in_the_row_of_their_cell():
-    ring, means, dots = members(CELLS, "Accuracy", Look()).data
+def test_runs_means_and_the_yardstick_stand_in_the_row_of_their_cell_the_first_on_top():
+    figure = draw_members(Members(CELLS, "<u>"), Look())
+    ring, means, dots = figure.data
     assert (list(ring.x), list(ring.y)) == ([0.6], [0])
     assert (list(means.x), list(means.y), list(means.error_x.array)) == ([0.75, 0.9], [0, 1], [0.0707, 0])
     assert (list(dots.x), list(dots.y)) == ([0.7, 0.8, 0.9], [0, 0, 1])
-
-
-def test_the_first_cell_is_on_top_and_names_are_escaped_and_short():
-    axis = members(CELLS, "<u>", Look()).layout.yaxis
+    assert list(dots.customdata) == ["a-1", "&lt;i&gt;", "b-1"]
+    axis = figure.layout.yaxis
     assert axis.range[0] > axis.range[1]
     assert axis.ticktext[0] == "&lt;b&gt;vanilla" and len(axis.ticktext[1]) == LONGEST
-    assert members(CELLS, "<u>", Look()).layout.xaxis.title.text == "&lt;u&gt;"
-    assert list(members(CELLS, "x", Look()).data[2].customdata) == ["a-1", "&lt;i&gt;", "b-1"]
+    assert figure.layout.xaxis.title.text == "&lt;u&gt;"

@@ -18,8 +18,7 @@ def test_sigma_is_the_product_of_the_polarities_in_the_last_head(preset, name):
     assert row.name.startswith(name)
     np.testing.assert_allclose(row.weights[0], seen.polarity @ seen.polarity.T - 1 / 3, atol=1e-6)
     assert row.weights[0, 3, 3] > 0 and abs(row.weights[0, 1, 3]) < 1e-6, "bad with itself, and with not"
-    rows = tokens.polarity_rows(seen)
-    np.testing.assert_allclose(sum(row.values for row in rows), 1, rtol=1e-6)
+    np.testing.assert_allclose(sum(row.values for row in tokens.polarity_rows(seen)), 1, rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -70,17 +69,14 @@ def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_o
     assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # the number on hover is the lexicon's own
 
 
-def test_of_an_empty_text_nothing_is_averaged(recwarn):
-    seen, _ = read("inceptive-16", "")
-    assert tokens.head_reading(seen) == [] and tokens.token_table(seen).empty
-    assert not recwarn.list
-
-
-def test_branches_and_the_attention_of_the_inceptive_head():
+def test_branches_and_the_attention_of_the_inceptive_head_of_an_empty_text_nothing(recwarn):
     seen, _ = read("inceptive-16")
     assert [row.name for row in tokens.branch_rows(seen)] == [f"{k} tokens wide" for k in (2, 3, 5, 7)]
     (reading,) = tokens.head_reading(seen)
     assert reading.values.sum() == pytest.approx(1, abs=1e-5)
+    seen, _ = read("inceptive-16", "")
+    assert tokens.head_reading(seen) == [] and tokens.token_table(seen).empty
+    assert not recwarn.list
 
 
 def test_lambda_of_each_token():

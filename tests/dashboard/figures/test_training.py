@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
 from core.training.history import History
@@ -22,12 +20,8 @@ def epoch(number: int, index: int, **more: object) -> dict:
 
 CURVES = Curves(
     epochs=4,
-    step=(0.5, 1.0, 1.5),
-    loss=(0.7, 0.6, 0.5),
-    epoch=(1.0, 2.0),
-    validation_loss=(0.55, 0.65),
-    validation_metric=(0.6, 0.7),
-    lambda_step=(0.0, 1.0),
+    **{"step": (0.5, 1.0, 1.5), "loss": (0.7, 0.6, 0.5), "epoch": (1.0, 2.0)},
+    **{"validation_loss": (0.55, 0.65), "validation_metric": (0.6, 0.7), "lambda_step": (0.0, 1.0)},
     lambdas={(0, 1): (0.2, 0.25), (1, 1): (0.3, 0.28), (0, 2): (0.1, 0.1), (1, 2): (-0.1, -0.15)},
 )
 
@@ -44,26 +38,18 @@ def test_history_becomes_curves_over_epochs():
         step(15, 1, **{"lambda": [[0.22], [0.32]]}),
     ]
     curves = history_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
-    assert curves.step == (0.5, 1.5)
-    assert curves.epoch == (1.0,)
+    assert (curves.step, curves.epoch, curves.seconds) == ((0.5, 1.5), (1.0,), 1.5)
     assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
     assert curves.lambda_step == (0.0, 1.5)  # a row whose lambda is not finite is left out
     assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
-    assert curves.seconds == 1.5
+    assert history_curves(History([], 0), 3, "accuracy", 0).step == ()
 
 
-def test_without_planned_steps_the_first_epoch_tells_its_length():
+def test_without_planned_steps_the_first_epoch_tells_its_length_before_it_the_logging_distance():
     rows = [step(0, 0), step(4, 0), epoch(8, 0, validation={"loss": 1.0, "f1_macro": 0.5})]
     assert history_curves(History(rows, 0), 2, "f1_macro", 0).epoch == (1.0,)
-
-
-def test_before_the_first_epoch_the_logging_distance_tells_roughly():
     curves = history_curves(History([step(0, 0), step(6, 0)], 0), 10, "accuracy", 0)
     assert curves.step == pytest.approx((0.0, 0.05))  # 6 of 200 · 6 steps, ten epochs
-
-
-def test_an_empty_history_is_an_empty_curve():
-    assert history_curves(History([], 0), 3, "accuracy", 0).step == ()
 
 
 def test_a_share_of_known_sentences_has_an_interval():
@@ -74,66 +60,40 @@ def test_a_share_of_known_sentences_has_an_interval():
     assert history_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()
 
 
-def test_learning_draws_losses_left_and_the_metric_right():
-    found = lines(draw_learning(CURVES, Look()))
+def test_learning_draws_losses_left_and_the_metric_right_and_marks_the_lowest():
+    figure = draw_learning(CURVES, Look())
+    found = lines(figure)
     assert found["x", CURVES.step] == CURVES.loss
     assert found["x", CURVES.epoch] == CURVES.validation_loss
     assert found["x2", CURVES.epoch] == CURVES.validation_metric
+    (line,) = [shape for shape in figure.layout.shapes if shape.x0 == shape.x1]
+    assert line.x0 == 1.0 and "lowest 0.550" in [note.text for note in figure.layout.annotations]
 
 
 def test_the_axis_has_its_whole_length_from_the_first_step_on():
-    early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look())
-    late = draw_learning(CURVES, Look())
-    assert early.layout.xaxis.range == late.layout.xaxis.range
-    assert early.layout.xaxis.range[1] > 4
-    assert early.layout.uirevision == late.layout.uirevision == LIVE
-
-
-def test_the_lowest_validation_loss_is_marked_where_it_is():
-    figure = draw_learning(CURVES, Look())
-    (line,) = [shape for shape in figure.layout.shapes if shape.x0 == shape.x1]
-    assert line.x0 == 1.0
-    assert "lowest 0.550" in [note.text for note in figure.layout.annotations]
-
-
-def test_nothing_logged_yet_is_an_empty_figure_with_its_axes():
-    empty = draw_learning(Curves(epochs=3), Look())
+    early = draw_learning(Curves(epochs=4, step=(0.1,), loss=(0.7,)), Look()).layout
+    late, empty = draw_learning(CURVES, Look()).layout, draw_learning(Curves(epochs=3), Look())
+    assert early.xaxis.range == late.xaxis.range and early.xaxis.range[1] > 4
+    assert early.uirevision == late.uirevision == LIVE
     assert all(not len(trace.x) for trace in empty.data)
-    assert empty.layout.yaxis.range == (0, 1)
-    assert draw_learning(CURVES, Look()).layout.yaxis.range is None
+    assert empty.layout.yaxis.range == (0, 1) and late.yaxis.range is None
 
 
 def test_lambdas_have_a_row_for_each_component_and_the_change_beside_the_value():
     figure = draw_lambdas(CURVES, Look())
-    assert [note.text for note in figure.layout.annotations if note.text.startswith("λ")] == [
-        "λ₁",
-        "λ₁, change since the start",
-        "λ₂",
-        "λ₂, change since the start",
-    ]
+    titles = [note.text for note in figure.layout.annotations if note.text.startswith("λ")]
+    assert titles == [f"λ{i}{what}" for i in "₁₂" for what in ("", ", change since the start")]
     by_axis: dict[str, list] = {}
     for trace in figure.data:
         by_axis.setdefault(trace.xaxis, []).append(list(trace.y))
     assert by_axis["x"] == [[0.2, 0.25], [0.3, 0.28]]
     assert by_axis["x2"] == [pytest.approx([0, 0.05]), pytest.approx([0, -0.02])]
     assert by_axis["x4"] == [pytest.approx([0, 0]), pytest.approx([0, -0.05])]
-
-
-def test_a_change_of_a_hundredth_fills_its_panel_and_less_than_a_thousandth_is_not_magnified():
-    curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, 0.21)})
-    low, high = draw_lambdas(curves, Look()).layout.yaxis2.range
-    assert (low, high) == pytest.approx((-0.0115, 0.0115))
-    still = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, 0.2)})
-    assert draw_lambdas(still, Look()).layout.yaxis2.range[1] == pytest.approx(0.00115)
-
-
-def test_the_value_panels_show_zero():
-    low, high = draw_lambdas(CURVES, Look()).layout.yaxis.range
+    low, high = figure.layout.yaxis.range
     assert low < -0.15 < 0 < 0.3 < high
 
 
-def test_the_input_stays_as_it_was():
-    before = copy.deepcopy(CURVES)
-    draw_learning(CURVES, Look(dark=True))
-    draw_lambdas(CURVES, Look(projector=True))
-    assert before == CURVES
+@pytest.mark.parametrize(("end", "top"), [(0.21, 0.0115), (0.2, 0.00115)])
+def test_a_change_of_a_hundredth_fills_its_panel_and_less_than_a_thousandth_is_not_magnified(end, top):
+    curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, end)})
+    assert draw_lambdas(curves, Look()).layout.yaxis2.range == pytest.approx((-top, top))
