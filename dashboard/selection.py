@@ -216,7 +216,7 @@ def choose_sentences(
         if split in data.evaluated_splits(record.run):
             known = set(data.known(record, split).table.frame["key"])
         apart = not known.issuperset(keys)
-        group = Group(keys, about, tuple(texts) if apart else (), tuple(labels) if apart else ())
+        group = Group(tuple(keys), about, tuple(texts) if apart else (), tuple(labels) if apart else ())
         selection = Selection((keep(data.store(), group),), "" if apart else split)
         choose(record, selection, key="" if at is None else keys[at], by=by)
 

@@ -152,7 +152,7 @@ def neighbours(
     asked = there.vectors[at[0]] if len(at) else runs.load.load_run(store, run).vector(text, config.space)
     found = failures.neighbours.neighbours(table, there, asked, own, most)
     about = {"run": run, "split": table.split, "space": space or HEAD, "text": text}
-    return {**about, "neighbours": failures.neighbours.neighbours_report(found)}
+    return {**about, "neighbours": failures.report.records(found)}
 
 
 def _find_common(

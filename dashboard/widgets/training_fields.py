@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from core.models.equation import equation
+from core.models.describe import equation
 
 from core.models.config import ModelConfig
 from core.models.presets import PAPERS
