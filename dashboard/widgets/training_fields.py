@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from core.models.describe import equation
 
 from core.models.config import ModelConfig
+from core.models.describe import equation
 from core.models.presets import PAPERS
 from core.recipes import RECIPES
 from dashboard import access, state
