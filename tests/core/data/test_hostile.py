@@ -311,13 +311,3 @@ def test_keys_inside_keys_without_end_are_refused(tmp_path):
     content = '{"a":' * 900 + "[]" + "}" * 900
     with pytest.raises(DataError, match="an object is no table of texts and labels"):
         inspect_file(written(tmp_path / "a.json", content))
-
-
-def test_a_pipe_among_class_folders_is_refused_unread(tmp_path):
-    for label in ("good", "bad"):
-        (tmp_path / label).mkdir()
-        for n in range(5):
-            (tmp_path / label / f"{n}.txt").write_text(f"text {n} {label}")
-    os.mkfifo(tmp_path / "good" / "9.txt")
-    with pytest.raises(DataError, match=r"9\.txt: this is a pipe; only plain files are read"):
-        apart.read_labeled(tmp_path, DataConfig().reading())

@@ -269,20 +269,6 @@ def test_limits_hold_for_rows_inside_other_values(monkeypatch, tmp_path, chosen,
         inspect_file(tmp_path / "a.json")
 
 
-def test_limits_hold_for_class_folders(monkeypatch, tmp_path):
-    path = written(FOLDERS[0], tmp_path)
-    monkeypatch.setenv(limits.VARIABLE, "rows=20")
-    with pytest.raises(DataError, match="the table has more rows"):
-        read_folder(path)
-    monkeypatch.setenv(limits.VARIABLE, "characters=30")
-    with pytest.raises(DataError, match=r"0.txt: a text has 3\d characters; at most 30 characters in a cell"):
-        read_folder(path)
-    monkeypatch.setenv(limits.VARIABLE, "size=1")
-    (path / "good" / "1.txt").write_text("long " * 250_000)
-    with pytest.raises(DataError, match=r"the file has 1 MB; at most 1 MB are read"):
-        read_folder(path)
-
-
 def test_rows_to_predict_are_found_in_the_same_shapes(tmp_path):
     shapes = {shape.name: shape for shape in SHAPES}
     for name in ("key.json", "nested.jsonl", "studio.json", "about_first.xlsx", "reviews.csv.gz", "kaggle.zip"):
