@@ -35,7 +35,6 @@ class Efficiency:
 
     parameters: int
     seconds: float
-    """Of training, resumed parts added up."""
     disk: int
     """Bytes of weights and tokenizer, also of what is mixed in: all that predicting needs."""
     one: float | None = None
@@ -47,7 +46,6 @@ class Efficiency:
     tokens: tuple[int, int] | None = None
     """Tokens of the one text, and the width of the batch."""
     where: str = ""
-    """On what time was measured, in words."""
 
 
 def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
@@ -135,7 +133,6 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
 
 
 def _here(store: RunStore, record: RunRecord) -> Inference | None:
-    """Return the measurement of this machine: the run's own, or what is kept."""
     for found in (record.results.get("inference"), Speed.of(store, record.run).read()):
         if found and found.keys() >= WHOLE and found["machine"] == this_machine() and found["one"].keys() >= TIMED:
             return found

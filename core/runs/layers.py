@@ -54,9 +54,7 @@ class Layers(msgspec.Struct):
     stages: tuple[Stage, ...]
     """Embedding, every layer, head."""
     rows: tuple[int, ...]
-    """Of the split, rising: a stratified sample of many."""
     total: int
-    """Rows of the split."""
     chance: Share
     """The purity of neighbours drawn at random."""
     reason: str

@@ -108,13 +108,11 @@ def predict_file(
 
 
 def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
-    """Return the same rows, each text with the second one of its row."""
     first, second = data.columns.second_column(rows.schema.names, asked and rows.text, wanted, file=file)
     return rows.paired(first or rows.text, second, file)
 
 
 def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings as `core.data.apart.read_rows` takes them."""
     if strange := sorted(set(settings) - set(READING)):
         raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
     names = [name.removeprefix("data.") for name in READING]
@@ -163,7 +161,6 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
 
 
 def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample) -> None:
-    """Write the columns of the file, followed by those of the answers."""
     import numpy as np
     import pyarrow as pa
 
