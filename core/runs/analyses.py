@@ -35,7 +35,6 @@ class Offer:
     title: str
     failed: str
     takes: str
-    """What is done, and how long that takes."""
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
-from core import data, quotas, runs
+from core import data, quotas
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
@@ -130,14 +130,12 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
 
 
 def _travelling(name: str, path: Path) -> bytes:
-    """Read a file without the place where a backbone lay here."""
     if name == BACKBONE:
         return Borrowed.read(path.parent).plain().to_json().encode()
     return regular_bytes(path, LIMIT)
 
 
 def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what may travel of a run directory, by its name inside it, in a fixed order."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).as_posix()
         if _is_known(inside) and path.is_file():
@@ -147,10 +145,11 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
-    """Find lineage files of a starter that lie in the folder of another starter."""
+    from core.runs.lineage import find_files
+
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
         with contextlib.suppress(NotAvailable):
-            for path in runs.lineage.find_files(folder, dataclasses.replace(record, lineage=lacking)):
+            for path in find_files(folder, dataclasses.replace(record, lineage=lacking)):
                 yield f"{LINEAGE}/{path.name}", path
 
 
@@ -227,7 +226,6 @@ def _copy_folder(source: Path, landing: Path) -> None:
 
 @contextlib.contextmanager
 def _landing(store: RunStore, name: str) -> Iterator[Path]:
-    """Yield a hidden directory of the same file system, gone afterwards whatever happens."""
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
     landing = hidden / (slug(slug(name).removeprefix(STARTER)) or "imported")
     with storage_errors(store.folder):
@@ -245,7 +243,7 @@ def pathless(config: RunConfig) -> RunConfig:
     its name here.
     """
     name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
-    rows: dict[str, str] = {} if named(name) else {"name": _elsewhere(name)}
+    rows: dict[str, Any] = {} if named(name) else {"name": _elsewhere(name)}
     if examples := config.data.examples:
         rows["examples"] = _elsewhere(examples)
     if lineage := config.data.learned():
@@ -267,7 +265,6 @@ def _elsewhere(name: str) -> str:
 
 
 def _settle(store: RunStore, landing: Path) -> str:
-    """Check the record and move the run in, under a free name."""
     aside = RunStore(landing.parent)
     try:
         record = aside.read(landing.name)
@@ -300,7 +297,6 @@ def _settle(store: RunStore, landing: Path) -> str:
 
 
 def _results(record: RunRecord) -> Results:
-    """Drop where the backbone lay from the results."""
     owed = record.results.get("backbone")
     if owed is None:
         return record.results
@@ -308,7 +304,6 @@ def _results(record: RunRecord) -> Results:
 
 
 def _check_lineage(landing: Path) -> None:
-    """Refuse files of digests that do not hold what their name says."""
     for path in sorted(landing.glob(f"{LINEAGE}/*")):
         try:
             data.lineage.read_lineage(path)
@@ -317,14 +312,12 @@ def _check_lineage(landing: Path) -> None:
 
 
 def _with_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    """Point lineage paths to where the imported files are now."""
     names = [name.removeprefix(ELSEWHERE) for name in config.data.learned()]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
     return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=listed(found)))
 
 
 def _settle_backbone(landing: Path) -> None:
-    """Drop the folder from what came of a backbone, whatever it names."""
     if (landing / BACKBONE).is_file():
         try:
             Borrowed.read(landing).plain().write(landing)

@@ -69,7 +69,6 @@ class Backbone:
     """A pretrained encoder in a folder; it can be used where `check` finds nothing. Its properties raise DataError."""
 
     name: str
-    """As a person calls it."""
     folder: Path
 
     @cached_property
@@ -346,7 +345,6 @@ def _said(folder: Path | None, variable: str) -> str:
 
 
 def _places(name: str) -> Iterator[Path]:
-    """Yield where a backbone of this name may lie, in the order in which one looks."""
     if _is_a_name(name):
         yield from _by_name(name)
         yield _expanded(name)
@@ -376,7 +374,6 @@ def _expanded(name: str) -> Path:
 
 
 def _snapshots(folder: Path) -> Iterator[Path]:
-    """Yield what the hub's cache has of one model: the revision that `main` was last, then others."""
     main = folder / "refs" / "main"
     with contextlib.suppress(OSError, ValueError):
         if _is_file(main):

@@ -35,11 +35,8 @@ class Borrowed:
     """What stands in `backbone.json`."""
 
     name: str
-    """As the person called it."""
     folder: str
-    """Where it was when the run began."""
     files: dict[str, str]
-    """SHA-256 of each file of its weights."""
     architecture: dict[str, Any]
     """Its `config.json`, which names no place of this machine."""
     version: int = field(default=VERSION)

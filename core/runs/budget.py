@@ -49,7 +49,6 @@ class Counts:
     """The counts of a data set that has been read, with the text settings of a run."""
 
     rows: int
-    """Training rows without a limit."""
     classes: int
     vocabulary: int = 0
     """Tokens that a tokenizer learns from these rows; 0: not counted."""
@@ -95,13 +94,11 @@ def _masked_steps(config: RunConfig, rows: int) -> int:
 
 
 def _masked_cost(config: RunConfig, length: int) -> float:
-    """Return that of one step that guesses masked words: each is compared with the whole vocabulary."""
     guessed = config.training.batch_size * length * MASKED_SHARE
     return _cost(config, length) + guessed * config.text.max_vocab * config.model.width
 
 
 def _lessons(config: RunConfig, rows: int, length: int) -> float:
-    """Return the seconds until the teacher has said of every text what it thinks of it."""
     teacher = config.training.teacher
     return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
 
@@ -152,7 +149,6 @@ def size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None 
 
 
 def _same_tokens(first: RunConfig, second: RunConfig) -> bool:
-    """Return whether the same texts give the same vocabulary."""
     ngrams = {each.model.family.startswith("tfidf") for each in (first, second)}
     return len(ngrams) == 1 and vocabulary_settings(first.text) == vocabulary_settings(second.text)
 
@@ -198,7 +194,6 @@ def _layer_cost(model: ModelConfig, length: int) -> int:
 
 
 def _head_cost(model: ModelConfig, length: int) -> int:
-    """Return that of one token in a head with convolutions or attention; next to nothing in a linear one."""
     head = model.head
     joined = model.width + len(head.widths()) * head.channels
     attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0

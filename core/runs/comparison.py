@@ -27,26 +27,17 @@ from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired
 
 
 def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
-    """Every pair, and every value of each column, with tests that allow for how many they are.
+    """Test every pair, and every value of the columns `by`, allowing for how many tests there are, as plain data.
 
-    Args:
-        sides: what is compared.
-        metrics: names as in records, `tuned.` before those at the run's own thresholds; empty: the usual first one.
-        by: columns of the data, or `label`, or `slice` where the sides have some.
+    `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over
+    seeds and `interval`, or null), `data`, `split`, `n`, `pairs` and `by` (two families of tests) and `notes`. Of a
+    pair `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null
+    where rows that differ, or folds, are too few), `test`, `p`, `p_holm`, `effect`
+    (`core.evaluation.comparison.Tested`), `only_first_right`, `only_second_right` (rows, summed over pairs of runs),
+    `rows_needed` (for 80 % power; null where none would do); in `by` also `column`, `value`, `n`, `first_value`,
+    `second_value` and `baseline_value` (TF-IDF, fitted on what the first run was trained on, or null).
 
-    Returns:
-        `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation`
-        over seeds and `interval`, or null), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a
-        pair `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step;
-        null where rows that differ, or folds, are too few), `test`, `p`, `p_holm`, `effect` (see
-        `core.evaluation.comparison.Tested`), `only_first_right`, `only_second_right` (rows, summed over pairs of runs),
-        `rows_needed` (for 80 % power; null where none would do); of a row of `by` also `column`, `value`, `n`, and the
-        metric of each (`first_value`, `second_value`) and of TF-IDF (`baseline_value`, fitted on what the first run
-        was trained on; null where that is not known); `notes` on other data, such as labels that were left out, and
-        on values of a column on which a metric says nothing.
-
-    Raises:
-        InputError: no such metric or column, or the metric is not defined here.
+    InputError: no such metric or column, or the metric is not defined here.
     """
     task = sides.sides[0].model.records[0].task
     names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
@@ -138,7 +129,6 @@ class _Measured:
             yield f"{title(self.name)} by {column} is left out for {listed(list(values))}: {about}."
 
     def pairs(self) -> Iterator[Found]:
-        """Compare every two models."""
         self._draw()
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
@@ -200,7 +190,6 @@ class _Measured:
         return known, judge(pairs, self.metric, self.draws)
 
     def _draw(self) -> None:
-        """Draw all runs of each fold at once, where anything but counts is needed."""
         if self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides):
             return
         for fold in {fold for _, fold in self.sides.sides[0].answers}:

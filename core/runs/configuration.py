@@ -101,7 +101,6 @@ def _lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
 
 
 _GIVEN = ("data.name", "data.lineage")
-"""Settings that a command has a word of its own for, or that a training fills in."""
 
 
 def _differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:

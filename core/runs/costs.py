@@ -25,7 +25,6 @@ class Line:
     """How many false positives a false negative is as bad as."""
     threshold: float
     validation: dict[str, Any]
-    """What it costs where it was chosen."""
 
 
 def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, Line]:

@@ -61,7 +61,6 @@ def row_differences(record: RunRecord, dataset: Callable[[], Dataset], rows: pd.
 
 
 def _kept(record: RunRecord, about: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what was found of the data of a run before, or find and keep it."""
     known = {"version": VERSION, "data": record.data_fingerprint, "classes": record.classes}
     path = cache_folder() / f"differences-{fingerprint(known | about)}.json"
     try:

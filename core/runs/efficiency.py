@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from core import evaluation, runs
+from core import evaluation
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import file_version, fingerprint
@@ -35,7 +35,6 @@ class Efficiency:
 
     parameters: int
     seconds: float
-    """Of training, resumed parts added up."""
     disk: int
     """Bytes of weights and tokenizer, also of what is mixed in: all that predicting needs."""
     one: float | None = None
@@ -47,7 +46,6 @@ class Efficiency:
     tokens: tuple[int, int] | None = None
     """Tokens of the one text, and the width of the batch."""
     where: str = ""
-    """On what time was measured, in words."""
 
 
 def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
@@ -118,6 +116,7 @@ class Speed(Analysis[Inference]):
 
 
 def _measured(store: RunStore, run: str) -> dict[str, object]:
+    from core.runs.load import load_run
     from core.text.token_table import token_table
 
     folder = store.path(run)
@@ -129,13 +128,12 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
         raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
-    loaded = runs.load.load_run(store, run)
+    loaded = load_run(store, run)
     beside = None if loaded.mix is None else (loaded.mix.model, token_table(loaded.mix.tokenizer, texts))
     return evaluation.efficiency.inference(loaded.model, token_table(loaded.tokenizer, texts), beside)
 
 
 def _here(store: RunStore, record: RunRecord) -> Inference | None:
-    """Return the measurement of this machine: the run's own, or what is kept."""
     for found in (record.results.get("inference"), Speed.of(store, record.run).read()):
         if found and found.keys() >= WHOLE and found["machine"] == this_machine() and found["one"].keys() >= TIMED:
             return found

@@ -42,7 +42,7 @@ from core.runs.differences import split_differences
 from core.runs.lineage import describe_unknown, find_parents, inherit_lineage
 from core.runs.load import read_mixed_in
 from core.runs.memory import check_fits, free_memory
-from core.runs.record import CHECKPOINT, HISTORY, LINEAGE, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed
+from core.runs.record import CHECKPOINT, HISTORY, LINEAGE, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed, Position
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
@@ -102,7 +102,6 @@ class Experiment(Events):
         (self.folder / taught.FILE).unlink(missing_ok=True)
 
     def _settle(self) -> torch.device:
-        """Settle device and threads of this process."""
         device = choose_device(self.config.training.device)
         keep_freed_memory()
         torch.set_num_threads(self.config.training.threads or queue.threads())
@@ -223,7 +222,7 @@ class Experiment(Events):
         return replace(examples, targets=targets), taught.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
-        """Fit and keep what is to be mixed into the answers, where something is; return its parameters."""
+        """Fit and keep what is to be mixed into the answers, if anything; return its parameters."""
         if self.config.training.mix == "none":
             return 0
         folder = self.folder / MIX
@@ -237,7 +236,6 @@ class Experiment(Events):
         return parameter_count(read_mixed_in(self.folder, self.record)[0])
 
     def _with_further(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
-        """Add joined texts and texts of made-up words, where some are asked for."""
         training, texts, classes = self.config.training, _texts(dataset, TRAIN), len(dataset.classes)
         if training.joined and tokenizer.pairs:
             raise ConfigError("training.joined: makes one text of several, and here each row has two; leave it out")
@@ -245,7 +243,6 @@ class Experiment(Events):
         return with_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
 
     def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
-        """Put word vectors in place of drawn ones; a training that goes on has its own."""
         training = self.config.training
         if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
             self._note("vectors")
@@ -278,10 +275,7 @@ class Experiment(Events):
         return seconds
 
     def _tokenizer(self, dataset: Dataset, given: Published | None) -> tuple[Tokenizer, Start | None]:
-        """Fit the tokenizer, or take that of the run to start from, with what is to be copied from there.
-
-        A training that goes on keeps its own: the run that it started from, or the file of a lexicon, may have gone.
-        """
+        """Fit the tokenizer, or take that of the run to start from; a training that goes on keeps its own."""
         path, config = self.folder / TOKENIZER, self.config
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
             return load_tokenizer(path), None
@@ -377,7 +371,6 @@ class Experiment(Events):
         )
 
     def _evaluate_tags(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
-        """Measure them where each word has a tag."""
         found = []
         for split in _evaluated(dataset):
             self._note("evaluation", split=split)
@@ -396,11 +389,7 @@ class Experiment(Events):
     def _scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
     ) -> tuple[Scaling, int]:
-        """Fit the scaling on validation, of added sets too; return it with the number of rows.
-
-        Towards the class prior where that is what the run was taught to say of texts without a known word; where
-        classes weigh the same however many rows they have, it was not.
-        """
+        """Fit the scaling on validation, towards the class prior of taught doubt where no class weighs more."""
         labels = dataset.targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
@@ -430,7 +419,7 @@ class Experiment(Events):
         epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
         before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
-        known = {"stage": "masked"} if masked else self.record.progress
+        known: Position = {"stage": "masked"} if masked else self.record.progress
         self._update(progress={**known, **done}, seconds=before + progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
@@ -515,7 +504,6 @@ def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
 
 
 def _mixed(weight: float, rows: int, evaluated: Sequence[Evaluated]) -> Mixed:
-    """Describe what was mixed into the answers, and what the parts reach by themselves."""
     found = {each.split: each.parts for each in evaluated}
     network, tfidf = ({split: parts[name] for split, parts in found.items()} for name in ("network", "tfidf"))
     return {"model": CHARACTERS, "weight": weight, "rows": rows, "network": network, "tfidf": tfidf}

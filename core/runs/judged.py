@@ -63,7 +63,6 @@ class Judged:
     """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
     column of the data; a fresh index."""
     data: str
-    """As it was asked for; the run's own by its name."""
     split: str
     dropped: dict[str, int]
     """Label in the data → rows that had it and were left out."""
@@ -80,7 +79,6 @@ class Offered:
     split: str
     rows: int
     labels: dict[str, int]
-    """Label in the data → rows that have it."""
     meant: dict[str, str | None]
     """Label → the class of the run that is likely meant; empty: none, so that its rows would be left out; None: a
     person must say, as of −1."""
@@ -238,7 +236,6 @@ def _column(values: Sequence[Any]) -> pd.Series:
 
 
 def _numbers(found: Sequence[tuple[int, ...]], record: RunRecord, rows: np.ndarray) -> Any:
-    """Return the column of labels that suits the run."""
     if record.task == "multi":
         return _column(found)
     if wrong := [(int(row) + 1, len(each)) for row, each in zip(rows, found, strict=True) if len(each) != 1]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from core import data, evaluation, runs
+from core import data, evaluation
 from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -26,6 +26,7 @@ from core.runs.errands import Tell
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
+from core.runs.vectors import read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class Layers(msgspec.Struct):
     stages: tuple[Stage, ...]
     """Embedding, every layer, head."""
     rows: tuple[int, ...]
-    """Of the split, rising: a stratified sample of many."""
     total: int
-    """Rows of the split."""
     chance: Share
     """The purity of neighbours drawn at random."""
     reason: str
@@ -114,9 +113,11 @@ class LayerFiles(Analysis[Layers]):
         """
         import numpy as np
 
+        from core.runs.load import load_run
+
         tell("loading the model", None)
-        folder, loaded = self.store.path(self.run), runs.load.load_run(self.store, self.run)
-        pooled, labels = runs.vectors.read_vectors(folder, self.split, loaded.record.classes)
+        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
+        pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
         strata = data.splits.strata(labels) if labels.ndim == 2 else labels
         rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)
         texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)

@@ -28,7 +28,6 @@ class Lineage(NamedTuple):
 
     files: tuple[Path, ...]
     unknown: tuple[str, ...]
-    """Runs of which it is not."""
 
 
 def find_parents(config: RunConfig) -> list[str]:
@@ -87,10 +86,7 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
-    """Return the lineage of a run; that of an older run, which has none, is computed where its data are here.
-
-    A run that is not older than its `child` is another one of that name.
-    """
+    """Return the lineage of a run, computed for an older one; one not older than its `child` is another."""
     unknown = Lineage((), (run,))
     try:
         record, folder = store.read(run), store.path(run)

@@ -48,6 +48,7 @@ from core.text.tokenizers import load_tokenizer
 from core.training.history import read_history
 from core.training.parameters import freeze
 
+Change = Intervention | None
 CHARACTERS_HEARD = 200_000
 """Of texts whose tokens are found at once while somebody watches: some tenths of a second."""
 
@@ -131,7 +132,7 @@ class LoadedRun:
     def _tell_of(self, before: float, part: float, share: float) -> None:
         self.tell("", before + part * share)
 
-    def inspect(self, text: str, intervene: Intervention | None = None, *, unmixed: bool = False) -> SentenceView:
+    def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
         """Look inside one text; probabilities are at the run's temperature, if `unmixed` of the network alone."""
         record = self.record
         return inspect_text(
@@ -153,13 +154,7 @@ class LoadedRun:
         return allowed(self.record.config.model, self.inspect(text)).asked(line)
 
     def explain(
-        self,
-        text: str,
-        method: str = "deletion",
-        target: str = "",
-        intervene: Intervention | None = None,
-        *,
-        unmixed: bool = False,
+        self, text: str, method: str = "deletion", target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Explanation:
         """Return what each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
 
@@ -171,7 +166,7 @@ class LoadedRun:
         self,
         text: str,
         target: str = "",
-        intervene: Intervention | None = None,
+        intervene: Change = None,
         *,
         unmixed: bool = False,
         named: Sequence[str] = (),
@@ -180,7 +175,7 @@ class LoadedRun:
         return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
-        self, text: str, donor: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
+        self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Patches:
         """Return what the log-odds of a class become with the inside of a donor in a text, one place at a time.
 
@@ -188,15 +183,11 @@ class LoadedRun:
         """
         return patch(self.reader(intervene, unmixed=unmixed), text, donor, target)
 
-    def parts(
-        self, text: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
-    ) -> Parts:
+    def parts(self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False) -> Parts:
         """Return what silencing each part of the model does to the log-odds of a class, besides what is changed."""
         return parts(self.reader(intervene, unmixed=unmixed), text, target)
 
-    def lambdas(
-        self, text: str, target: str = "", change: Intervention | None = None, *, unmixed: bool = False
-    ) -> LambdaCurves:
+    def lambdas(self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False) -> LambdaCurves:
         """Return what each λ does to the log-odds of a class over its whole range; `change` stays."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
@@ -212,7 +203,7 @@ class LoadedRun:
         layer: int | None = None,
         head: int | None = None,
         component: int | None = None,
-        intervene: Intervention | None = None,
+        intervene: Change = None,
         *,
         unmixed: bool = False,
     ) -> Steps:
@@ -228,7 +219,7 @@ class LoadedRun:
         target: str = "",
         readings: int = MOST_READINGS,
         stopped: Callable[[], bool] = lambda: False,
-        intervene: Intervention | None = None,
+        intervene: Change = None,
         *,
         unmixed: bool = False,
     ) -> Iterator[Search]:
@@ -258,7 +249,7 @@ class LoadedRun:
         vars(other)["mix"] = self.mix
         return other
 
-    def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:
+    def reader(self, intervene: Change = None, *, unmixed: bool = False) -> Reader:
         """Return what it lends to whoever explains its answers, as trained or changed inside."""
         record = self.record
         return Reader(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import torch
 
 NUMBER = 4
-"""Bytes of one, float32."""
 WEIGHTS, LEARNED, WRITTEN = 1, 4, 2
 """Numbers for each weight: itself; its gradient, two means of AdamW and a copy of the best; twice the file as written.
 
@@ -34,7 +33,6 @@ V1 = "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive
 V2 = "", "memory.max", "memory.current", "inactive_file"
 """Of the two versions of Linux's control groups: folder, limit, what is taken, and what of it are files once read."""
 PROCESS = 800_000_000
-"""Bytes of Python, its libraries and the texts."""
 
 
 def needed(config: RunConfig, length: int) -> int:
@@ -72,7 +70,6 @@ class Cost(NamedTuple):
 
     bytes: int
     seconds: float | None
-    """None where nobody knows how many texts there are."""
 
 
 def cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:

@@ -58,7 +58,6 @@ class Space(NamedTuple):
     rows: np.ndarray
     """(m,) of the split, rising; all of them in the space of the head."""
     vectors: np.ndarray
-    """(m, d) float32."""
     labels: np.ndarray
     """(m,) true class numbers, or (m, C) zeros and ones."""
 

@@ -151,7 +151,6 @@ def become() -> None:
 
 
 def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib.ExitStack) -> int:
-    """Return the slot, locked for as long as `held` is open, once it is this ticket's turn."""
     while True:
         if stopped():
             raise Cancelled("cancelled while waiting in the queue")
@@ -179,7 +178,6 @@ def _ticket(path: Path) -> Iterator[None]:
 
 
 def _tickets(folder: Path, kind: str) -> list[Path]:
-    """List those who wait, the oldest first; some may have died."""
     return sorted(folder.glob(f"{kind}ticket-*"))
 
 
@@ -202,14 +200,12 @@ def _clear_away(path: Path) -> bool:
 
 
 def _is_there(handle: int, path: Path) -> bool:
-    """Return whether this open file is still the one of that name."""
     with contextlib.suppress(OSError):
         return os.path.samestat(os.fstat(handle), path.stat())
     return False
 
 
 def _take(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
-    """Lock a free slot for as long as `held` is open."""
     for number in range(limit()):
         own, path = contextlib.ExitStack(), folder / f"{kind}slot-{number}"
         handle = own.enter_context(opened(path))

@@ -24,7 +24,6 @@ Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 RECORD = "run.json"
 HISTORY = "history.jsonl"
 MASKED = "masked.jsonl"
-"""The history of the stage of masked words; see core.training.masked."""
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
 MIX = "mix"
@@ -59,14 +58,10 @@ LONGEST = 4_000
 SHOWN = 300
 """Characters of a reason in a table of runs; the rest stands where one run is shown."""
 Interval = Annotated[list[Figure], Meta(min_length=2, max_length=2)]
-"""The ends of a 95 % interval."""
 LineageFile = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\.texts$")]
-"""See `core.data.lineage`."""
 Metrics = dict[str, dict[str, Figure]]
-"""By split, by name."""
 Intervals = dict[str, dict[str, Interval]]
 Time = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$")]
-"""ISO time with zone."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +118,6 @@ class Yardstick(TypedDict, total=False):
     tuned: TunedYardstick
     seconds: Seconds
     left_out: str
-    """Why there is none."""
 
 
 class Temperature(TypedDict, total=False):
@@ -181,9 +175,7 @@ class Started(TypedDict, total=False):
     of: Count
     """of so many."""
     fresh: list[str]
-    """Tensors that were not copied."""
     partly: list[str]
-    """Tensors of which some rows were."""
     words: Count
     """Tokens that are new."""
 
@@ -193,7 +185,6 @@ class OfBackbone(TypedDict, total=False):
 
     name: str
     digests: dict[str, str]
-    """SHA-256 by file of its weights."""
     unchanged: Count
     """How many numbers of the model are the backbone's own, and not copied into the run,"""
     of: Count
@@ -292,7 +283,6 @@ class RunRecord:
     """How the file of the data was read; without lines of it where the run keeps no texts."""
     parameters: Count = 0
     seconds: Seconds = 0.0
-    """Training time, resumed parts added up."""
     threads: Count = 0
     device: str = ""
     versions: dict[str, str] = field(default_factory=dict)
@@ -303,7 +293,6 @@ class RunRecord:
     left_out: dict[str, str] = field(default_factory=dict)
     """Setting of the recipe → why this model did not take it."""
     parent: str = ""
-    """The sweep this run belongs to."""
     newer: dict[str, Any] = field(default_factory=dict)
     """What the file holds beyond these fields, as plain data: written by a newer version, kept when it is rewritten."""
 

@@ -35,14 +35,12 @@ from core.text.passages import passages
 from core.training.temperature import LEAST
 
 FEW = 30
-"""Rows below which figures say little."""
 MADE_UP = 500
 NEAR_PRIOR = 0.10
 """No probability is further from the prior than this: the text is answered with doubt."""
 DOUBT_SEED = LARGEST_SEED + 1
 """That of no training, so that its made-up texts are others."""
 OnProgress = Callable[[str, float], None]
-"""What is done now, and which share of all is done."""
 
 
 def report(
@@ -153,7 +151,6 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
 
 
 def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each thing that the training texts make doubtful about these rows."""
     seen_before = measured["seen_in_training"]
     if seen_before["rows"] is None:
         unknown = "It is not known which rows the run was trained on, and there is no TF-IDF to compare with"
@@ -187,7 +184,6 @@ def _calibration(
 
 
 def _temperature(told: Mapping[str, Any]) -> str:
-    """Say what was done to the probabilities; nothing of a run that is older than that."""
     if told["rows"] is None:
         return ""
     rows = plural(told["rows"], "validation row")
@@ -205,7 +201,6 @@ def _temperature(told: Mapping[str, Any]) -> str:
 
 
 def _differences(record: RunRecord, trained: seen.TrainingTexts | str, given: Judged) -> dict[str, Any]:
-    """Compare the rows with what the run was trained on; without that only `left_out`."""
     name = given.split if given.data == record.config.data.name else Path(given.data).name
     try:
         if isinstance(trained, str):
@@ -271,10 +266,7 @@ def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
 def _yardsticks(
     record: RunRecord, trained: seen.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
-    """Measure TF-IDF, fitted on the run's training texts, by preset; or `left_out`: why there are none.
-
-    Of several labels also `tuned`: the same at its own thresholds.
-    """
+    """Measure TF-IDF by preset, of several labels also `tuned` at its own thresholds; or `left_out`: why not."""
     if isinstance(trained, str):
         return {"left_out": trained}
     found = {}
@@ -295,10 +287,7 @@ def _yardsticks(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Find the rows that the run, or one it started from or learned from, has learned, (n,) bool, or why not.
-
-    Returned with the runs of which it is not known.
-    """
+    """Find the rows that the run or an ancestor learned, (n,) bool, or why not, and the runs of which it is unknown."""
     record = loaded.record
     known = trained if isinstance(trained, str) else seen.in_training(reading, trained)
     if not record.lineage:
@@ -320,7 +309,6 @@ def _seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) 
 def _unseen(
     record: RunRecord, labels: np.ndarray, probabilities: np.ndarray, known: np.ndarray | str
 ) -> dict[str, Any] | None:
-    """Measure the rows that the run was not trained on; None where these are all or none."""
     if isinstance(known, str) or not known.any() or known.all():
         return None
     thresholds, _ = at_best(record)
@@ -328,7 +316,6 @@ def _unseen(
 
 
 def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
-    """Count the texts with half of their words unknown, or more."""
     shares = [loaded.tokenizer.unknown_share(text) for text in texts]
     if None in shares:
         why = "byte pairs read every word from known pieces"
@@ -338,7 +325,6 @@ def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
 
 
 def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[str, Any]:
-    """Count the texts that are too long for the run, or that have a passage that is."""
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
         cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
@@ -347,7 +333,6 @@ def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[
 
 
 def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:
-    """Tell the first number without the rows that were seen."""
     if unseen is None:
         return " So these figures say nothing of new texts."
     name = "accuracy" if measured["task"] == "single" else "f1_macro"

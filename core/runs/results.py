@@ -1,14 +1,11 @@
-"""What a trained model does on the splits of its data: files of the run directory, and figures for the record.
+"""What a trained model does on the splits of its data: files in `evaluation/<split>/`, and figures for the record.
 
-evaluation/<split>/predictions.parquet   row, text, label, predicted, a column `probability:CLASS` each, and the
-                                         data's own further columns (phenomenon, domain …); of a multi-label task label
-                                         and predicted name all labels, `label:CLASS` is 1 where the text has one
-                                         of a run without texts (`data.texts`) neither text nor further columns
-evaluation/<split>/embeddings.npy        (n, d) float32, or float16 where the weights are kept in less than that: what
-                                         the head read, in the order of the rows
-evaluation/<split>/metrics.json          metrics, temperature, intervals, silhouette, per_class, confusion, calibration,
-                                         left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and
-                                         `tuned`: the same at the thresholds chosen on validation
+predictions.parquet: row, text, label, predicted, a column `probability:CLASS` each, and the data's own further columns;
+of a multi-label task label and predicted name all labels, `label:CLASS` is 1 where the text has one; of a run without
+texts (`data.texts`) neither text nor further columns. embeddings.npy: (n, d) float32, or float16 where the weights are
+kept in less, what the head read. metrics.json: metrics, temperature, intervals, silhouette, per_class, confusion,
+calibration, left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and `tuned`: the same at the
+thresholds chosen on validation.
 """
 
 from __future__ import annotations
@@ -52,7 +49,6 @@ class Evaluated:
     classes: tuple[str, ...]
     task: Task = "single"
     thresholds: np.ndarray | None = None
-    """(C,) of a multi-label task: those that were chosen on validation."""
     ordered: bool = False
     scaling: Scaling = UNSCALED
 

@@ -78,7 +78,6 @@ def folded(records: Iterable[RunRecord]) -> list[Model]:
 
 
 def _same(record: RunRecord) -> Hashable:
-    """Return what is equal for runs of one model."""
     if record.status != "done":
         return record.run
     data, training = record.config.data, record.config.training

@@ -49,7 +49,6 @@ def trained_on(record: RunRecord) -> Dataset:
 
 
 def _find_missing(record: RunRecord) -> list[str]:
-    """Return the named data sets of a run that cannot be opened on this machine."""
     config = record.config.data
     names = (*(parts(config.name) or (config.name,)), *config.added(), *config.kept_apart())
     return [name for name in dict.fromkeys(names) if name in SOURCES and held(SOURCES[name]).lacking]

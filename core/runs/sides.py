@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -67,14 +67,7 @@ class Sides:
         return few + ["label"] * (first.labels.ndim == 1)
 
 
-def read_sides(
-    store: RunStore,
-    runs: Sequence[str],
-    *,
-    split: str = "",
-    wanted: Wanted | None = None,
-    read: Callable[[RunRecord, str], Answers] | None = None,
-) -> Sides:
+def read_sides(store: RunStore, runs: Sequence[str], *, split: str = "", wanted: Wanted | None = None) -> Sides:
     """Return runs with what they say of the same rows: read from disk, or asked now about the `wanted` data.
 
     Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
@@ -101,8 +94,7 @@ def read_sides(
     else:
         split = _common_split(store, records, split)
         data = records[0].config.data.name
-        read = read or (lambda record, split: read_answers(store, record, split))
-        answers = {record.run: read(record, split) for model in models for record in model.runs.values()}
+        answers = {each.run: read_answers(store, each, split) for model in models for each in model.runs.values()}
     whole = wanted is not None  # then folds share their rows
     return Sides(tuple(_aligned(models, answers, whole)), data, split, notes)
 
@@ -121,7 +113,6 @@ def _common_split(store: RunStore, records: Sequence[RunRecord], split: str) -> 
 
 
 def _aligned(models: Sequence[Model], answers: Mapping[str, Answers], whole: bool) -> Iterator[Side]:
-    """Bring every fold's rows into one order."""
     runs = {
         model.name: {(seed, WHOLE if whole else fold): record for (seed, fold), record in model.runs.items()}
         for model in models

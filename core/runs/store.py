@@ -24,7 +24,6 @@ import psutil
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig
-from core.data.config import DataConfig
 from core.data.sources import named
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
@@ -63,7 +62,7 @@ class RunStore:
         """
         if exactly and name and (not slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit, and no slash")
-        config = dataclasses.replace(config, data=_anywhere(config.data))
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=anywhere(config.data.name)))
         now = datetime.datetime.now(datetime.UTC)
         stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")
         refuse_reserved(stem)
@@ -93,12 +92,10 @@ class RunStore:
         return is_starter(self._place(run))
 
     def _place(self, run: str) -> Path:
-        """Return where a run is, if it is anywhere: an own one hides the starter of its name."""
         own = self.folder / run
         return starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
 
     def _nearest(self, run: str) -> str:
-        """Name runs of similar names, as the end of a sentence."""
         bare = {path.removeprefix(STARTER): path for path in self._paths()} | {path: path for path in self._paths()}
         near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
         return f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
@@ -134,7 +131,6 @@ class RunStore:
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
     def _paths(self) -> dict[str, str]:
-        """Return the directories of all runs by name."""
         return {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
 
     def write(self, record: RunRecord) -> None:
@@ -184,11 +180,7 @@ class RunStore:
 
 
 def _directories(folder: Path) -> dict[str, str]:
-    """Return what may be runs, paths by name.
-
-    The entries tell their kind without a look at each, and stay texts: six hundred paths cost more than six hundred
-    looks at a file.
-    """
+    """Return what may be runs, paths by name; as texts, since six hundred paths cost more than as many looks."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
     return {}
@@ -269,7 +261,7 @@ class _Read:
 
     @property
     def size(self) -> int:
-        """Return the bytes that it is counted with: those of its file; of a damaged one only the reason is kept."""
+        """Return the bytes of the file; of a damaged one only the reason is kept."""
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
@@ -306,11 +298,7 @@ _MEMORY = _Memory()
 
 
 def _parse(path: Path | str) -> RunRecord:
-    """Return the record on disk, every field checked; the directory's name is the run's name.
-
-    A file is read again only when it has changed: six hundred runs then cost a page six hundred looks at the clock of a
-    file. Every writer replaces the file (`write_text`), so a new content always is a new inode.
-    """
+    """Return the checked record on disk, read again only when its file has changed: every writer replaces the file."""
     file = f"{path}{os.sep}{RECORD}"
     try:
         about = os.stat(file)
@@ -329,7 +317,6 @@ def _parse(path: Path | str) -> RunRecord:
 
 
 def _fresh(file: Path) -> RunRecord | str:
-    """Return the record that a file holds, or why it holds none."""
     try:
         return _record(stored.read_tree(file, limit=LARGEST), file)
     except FileNotFoundError:
@@ -366,10 +353,10 @@ def _damaged(path: Path, reason: str) -> RunRecord:
     return RunRecord(path.name, "", "damaged", RunConfig(), "", reason=reason)
 
 
-def _anywhere(data: DataConfig) -> DataConfig:
-    """Return a path that holds from every working directory, for whoever resumes the run; names stay names."""
-    path = Path(data.name).expanduser()
-    return dataclasses.replace(data, name=str(path.absolute())) if not named(data.name) and path.exists() else data
+def anywhere(name: str) -> str:
+    """Return a path of data that holds from every working directory, for whoever resumes the run; names stay names."""
+    path = Path(name).expanduser()
+    return str(path.absolute()) if not named(name) and path.exists() else name
 
 
 def slug(name: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
-from core.data.sources import named, suited
+from core.data.sources import suited
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
 from core.models.presets import paper_of
 from core.numbers import count
@@ -28,7 +28,7 @@ from core.runs.backbones import with_backbone
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.start import teacher_of
-from core.runs.store import RunStore, alive, slug
+from core.runs.store import RunStore, alive, anywhere, slug
 
 FOLDER = ".sweeps"
 SCHEMA = 1
@@ -51,13 +51,11 @@ class Plan:
     models: tuple[str, ...] = ("ndt-01-n3",)
     data: tuple[str, ...] = ("built-in",)
     grid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Dotted setting → the values to try."""
     settings: Mapping[str, str] = field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
     folds: int = 0
     """Parts of a cross-validation, each the test split once; 0: the splits as they are."""
     recipe: str = ""
-    """On top of every preset, see `core.recipes`; empty: none."""
     created: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -149,10 +147,7 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
 
 def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """Return what is set in a cell, with the sizes of its backbone.
-
-    A recorded plan can be shown and removed where a backbone has gone; a run that begins then says what is missing.
-    """
+    """Return what is set in a cell, with the sizes of its backbone; a recorded plan is shown also without it."""
     given = {**plan.settings, **cell.grid}
     try:
         return with_backbone(cell.model, given, plan.recipe)
@@ -195,7 +190,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
     Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
     not valid.
     """
-    plan = dataclasses.replace(plan, data=tuple(_anywhere(name) for name in plan.data))
+    plan = dataclasses.replace(plan, data=tuple(anywhere(name) for name in plan.data))
     if exists(store, plan.name):
         known = read(store, plan.name)
         if known != plan:
@@ -239,12 +234,6 @@ def read(store: RunStore, name: str) -> Plan:
 def _different(known: Plan, wanted: Plan) -> str:
     names = (each.name for each in dataclasses.fields(Plan) if each.compare)
     return ", ".join(name for name in names if getattr(known, name) != getattr(wanted, name))
-
-
-def _anywhere(name: str) -> str:
-    """Return a path that holds from every working directory; names stay names."""
-    file = Path(name).expanduser()
-    return str(file.absolute()) if not named(name) and file.exists() else name
 
 
 def names(store: RunStore) -> list[str]:

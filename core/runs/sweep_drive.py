@@ -36,9 +36,7 @@ class SweepState:
     name: str
     counts: dict[State, int]
     running: tuple[tuple[str, float], ...]
-    """Runs that train, each with the share of its steps that is done."""
     seconds_left: float
-    """Estimated, of the runs whose time is predictable."""
     unknown: int
     failures: tuple[tuple[str, str], ...]
 
@@ -72,7 +70,6 @@ def progress(
     runs: Sequence[Member],
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
-    at_once: int = 0,
 ) -> SweepState:
     """Return how far the members are; `measured` are further runs of this machine, for the estimate.
 
@@ -87,7 +84,7 @@ def progress(
         plan.name,
         {each: states.count(each) for each in STATES},
         training,
-        seconds / (at_once or queue.limit()),
+        seconds / queue.limit(),
         unknown,
         tuple((record.run, record.reason) for record in failed),
     )
@@ -100,10 +97,7 @@ def _share(record: RunRecord) -> float:
 def _left(
     runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
 ) -> tuple[float, int]:
-    """Return the seconds of work until the last member ends, and of how many members nobody can tell.
-
-    One of a cell that has a finished run takes as long as that did, of another what `budget.estimate` says.
-    """
+    """Return the seconds of work until the last member ends, and of how many members nobody can tell."""
     times: dict[str, list[float]] = {}
     for member, record in zip(runs, records, strict=True):
         if record is not None and record.status == "done":
@@ -169,7 +163,6 @@ class _Driver:
         self.last: dict[str, Any] = {}
 
     def run(self, stopped: Callable[[], bool]) -> SweepState:
-        """Go on until nothing is left to start and nothing trains."""
         while True:
             stopping = stopped()
             records = self._look()
@@ -192,7 +185,6 @@ class _Driver:
         return [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
 
     def _waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
-        """Return members that are not done and not started by this driver, those never begun first."""
         pairs = zip(self.runs, records, strict=True)
         left = [
             pair
@@ -216,7 +208,6 @@ class _Driver:
         return True
 
     def _room(self) -> bool:
-        """Return whether the queue takes one more; where it is full, the sweep waits."""
         try:
             queue.check_room(self.store.folder)
         except InputError:
@@ -237,10 +228,10 @@ class _Driver:
         return found
 
 
-def look(store: RunStore, plan: Plan, at_once: int = 0) -> SweepState:
+def look(store: RunStore, plan: Plan) -> SweepState:
     """Return how far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
     runs = sweep.members(plan)
-    return progress(plan, runs, sweep.recorded(store, runs), _measured(store), at_once)
+    return progress(plan, runs, sweep.recorded(store, runs), _measured(store))
 
 
 def _measured(store: RunStore) -> list[RunRecord]:
@@ -260,7 +251,7 @@ def watch(
         time.sleep(POLL_SECONDS)
 
 
-def detach(store: RunStore, name: str, at_once: int = 0) -> None:
+def detach(store: RunStore, name: str) -> None:
     """Drive a saved sweep in a process of its own, which outlives this one; return once that process has it.
 
     `at_once` runs train at a time; 0: as SENTISCOPE_JOBS says. Raises InputError if a process drives it already, as
@@ -275,9 +266,8 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
             "start this one when another has ended"
         )
     log = sweep.path(store, name, "log")
-    own = {"SENTISCOPE_JOBS": str(at_once)} if at_once else {}
     with storage_errors(log), log.open("ab") as stream:
-        process = errands.spawn(store, command(name), stream, **own)
+        process = errands.spawn(store, command(name), stream)
     while not driven(store, name):
         if process.poll() is not None:
             if process.returncode:

@@ -50,33 +50,21 @@ class Row:
 def table(
     store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
 ) -> dict[str, Any]:
-    """Rows of cells as plain data.
+    """Return the cells as plain data; `baseline` is the label or model of the one to compare with on the same data.
 
-    A difference, its p and its interval are of all runs that both cells have, paired by seed and fold; see
-    `core.evaluation.significance.compare`. Folds of a cross-validation share training rows, so that its p is somewhat
-    too sure of itself.
+    A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
+    (`core.evaluation.significance.compare`); folds share training rows, so that p is somewhat too sure of itself.
+    `tests` take a moment for each.
 
-    Args:
-        store: Where the runs are.
-        plan: Of the sweep.
-        metrics: Names as in the records, `tuned.` before those of a multi-label run at its own thresholds; empty:
-            what is usual for the tasks.
-        baseline: Label or model of the cell that others are compared with, on the same data; empty: none.
-        tests: Whether to test the differences, which takes a moment for each.
+    `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method`, `together` (title of the column of seeds
+    together, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`,
+    `metrics` (by name `mean`, `deviation` of the sample, null for one run, `n`), `yardstick` (the same),
+    `versus_yardstick` and `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`,
+    `significant` and `n`, test rows, else `untested`: why not), `together` (as `metrics`, of the mean of the seeds'
+    probabilities, a value for each fold; nothing of one seed, at tuned thresholds or without tests; `apart`: why not),
+    `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
 
-    Returns:
-        `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method` (what p and interval are, in words),
-        `rows`; of each row `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`, `metrics` (by
-        name `mean`, `deviation` (of the sample, null for one run), `n`), `yardstick` (the same), `versus_yardstick` and
-        `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`, `significant` and
-        `n` (test rows), else `untested`: why not), `together` (as `metrics`, of the mean of the seeds' probabilities,
-        a value for each fold; nothing of one seed, at tuned thresholds or without tests; `apart`: why seeds that are
-        there do not answer together), `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`,
-        `metrics`). `together`: the first metric that the seeds of a cell have together, `name` and `title` of its
-        column; None where no cell has one.
-
-    Raises:
-        InputError: no such metric or baseline.
+    InputError: no such metric or baseline.
     """
     rows = _rows(store, plan)
     if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
@@ -104,7 +92,6 @@ def table(
 
 
 def _of_seeds(metric: str, metrics: Sequence[str]) -> str:
-    """Title the column of seeds together: with the metric, where that is not the first one."""
     return TOGETHER if metric == metrics[0] else f"{title(metric)}, {TOGETHER}"
 
 
@@ -182,7 +169,6 @@ def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any] | None:
-    """Return mean and sample deviation; None where there is no value."""
     found = list(values)
     if not found:
         return None
@@ -199,7 +185,6 @@ def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
 
 
 Sides = tuple[Answers, Answers]
-"""What two models say of the same rows."""
 
 
 class _Compare:

@@ -66,10 +66,7 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """Ask a finished run about the training texts, in the order of our classes.
-
-    A backbone takes minutes for it, and may teach many runs: it is asked once, and its answers stay in the cache.
-    """
+    """Ask a finished run about the training texts once; a backbone takes minutes for it, and may teach many runs."""
     check_classes(run, dataset.classes, dataset.task)
     path = cache_folder() / f"taught-{_lesson(store.path(run.run), dataset)}.npy"
     try:
@@ -144,7 +141,7 @@ def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig
 
 
 def _groups(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Return (n,) int from 0 on: equal for texts that are alike, also by way of a third one."""
+    """Number texts from 0 on: equal for those that are alike, also by way of a third one."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

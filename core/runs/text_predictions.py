@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import data, runs
+from core import data
 from core.config import compose
 from core.data import apart
 from core.exceptions import InputError
@@ -72,6 +72,9 @@ def predict_file(
     """Predict every row of a file; listed, or written to another file row by row."""
     import numpy as np
 
+    from core.runs.differences import FileSample
+    from core.runs.load import load_run
+
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
@@ -86,11 +89,11 @@ def predict_file(
     with apart.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
-        loaded = runs.load.load_run(store, run)
+        loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
-        sample = runs.differences.FileSample(loaded, file.name)
+        sample = FileSample(loaded, file.name)
         if to is not None:
             _write(loaded, rows, to, passage, tell, sample)
             return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
@@ -108,13 +111,11 @@ def predict_file(
 
 
 def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
-    """Return the same rows, each text with the second one of its row."""
     first, second = data.columns.second_column(rows.schema.names, asked and rows.text, wanted, file=file)
     return rows.paired(first or rows.text, second, file)
 
 
 def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings as `core.data.apart.read_rows` takes them."""
     if strange := sorted(set(settings) - set(READING)):
         raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
     names = [name.removeprefix("data.") for name in READING]
@@ -163,7 +164,6 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
 
 
 def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample) -> None:
-    """Write the columns of the file, followed by those of the answers."""
     import numpy as np
     import pyarrow as pa
 

@@ -47,7 +47,6 @@ def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes
 
 
 def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
-    """Convert (rows, …) to int8 of that shape, and (rows,) float32 scales; a row of zeros has scale 0."""
     rows = tensor.reshape(len(tensor), -1)
     scale = rows.abs().amax(1) / LARGEST
     steps = torch.where(scale > 0, scale, 1.0)[:, None]

@@ -22,11 +22,8 @@ from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
 from core.runs.store import RunStore, resume_hint, this_process
 
 SPINS = "1000"
-"""How often a thread of GNU OpenMP looks whether the others are ready before it sleeps.
-
-By default it looks for so long that, where another program wants a core, threads that wait hold up the one that works:
-on two cores with one other busy program a step then takes up to 20 times as long, so about twice; undisturbed the same.
-"""
+"""How often a thread of GNU OpenMP looks whether the others are ready before it sleeps: by default so long that, where
+another program wants a core, a step takes up to 20 times as long on two cores, so about twice; undisturbed the same."""
 
 OnEvent = Callable[[dict[str, Any]], None]
 """Told what a recipe leaves out, {"kind": "recipe", …}, what begins, {"kind": "queued" | "running" | "data" |
@@ -90,7 +87,6 @@ def _enter(store: RunStore, run: str) -> RunRecord:
 
 
 def _failed(store: RunStore, run: str, error: Exception) -> SentiscopeError:
-    """Write the failure down as far as the disk allows; return what to raise."""
     reason = _reason(error, run)
     with contextlib.suppress(OSError), (store.path(run) / LOG).open("a", encoding="utf-8") as log:
         log.write("".join(traceback.format_exception(error)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -55,9 +54,3 @@ def plan(
     if batching == "length":
         batches = [batches[place] for place in random.permutation(len(batches))]
     return batches
-
-
-def padding_share(lengths: np.ndarray, batches: Sequence[np.ndarray], width: int = 0) -> float:
-    """Return the share of a plan's token places that hold padding: 0 is none, 0.5 half of the work for nothing."""
-    places = sum(len(rows) * max(1, width, int(lengths[rows].max())) for rows in batches)
-    return 1 - float(lengths.sum()) / places if places else 0.0

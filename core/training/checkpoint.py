@@ -31,7 +31,6 @@ KINDS = {
     torch.uint8: "U8",
     torch.bool: "BOOL",
 }
-"""What safetensors calls each kind of number."""
 
 
 @dataclass
@@ -44,9 +43,7 @@ class Progress:
     best: float | None = None
     best_epoch: int = -1
     stale: Count = 0
-    """Epochs since the best one."""
     seconds: Seconds = 0.0
-    """Training time, resumed parts added up."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +64,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """Yield a safetensors file, tensor after tensor: its own library holds the whole file in memory twice.
-
-    The format: the length of a header in eight bytes, the header in JSON, then the numbers in its order.
-    """
+    """Yield a safetensors file, tensor after tensor: its own library holds the whole file in memory twice."""
     header: dict[str, Any] = {"__metadata__": dict(told)}
     end = 0
     for name, each in sorted(tensors.items(), key=_widest_first):

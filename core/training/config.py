@@ -13,7 +13,6 @@ from core.paths import ELSEWHERE
 from core.settings import LARGEST_SEED, Need, Range, check_needs, check_ranges, setting
 
 UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro", "tokens": "span_f1"}
-"""What `auto` is."""
 _OF = {"single": "one label per text", "multi": "several labels per text", "tokens": "a tag for each word"}
 TFIDF = "tfidf"
 """The teacher that is no run."""

@@ -1,15 +1,11 @@
 """What a training writes down as it goes: `history.jsonl`, one JSON object per line.
 
-Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far). Besides:
-
-    kind "step"   loss (of that update's batch, before it; null at step 0), lr, grad_norm (before clipping)
-    kind "epoch"  train_loss (mean over the epoch's rows), validation {metric: number}, best (true: best epoch so far)
-
-Where the model has a lambda, both kinds carry `lambda`: a list per layer of a number per added component (1 .. N-1),
-and where it differs between heads `lambda_heads`: per layer, per component, per head; `lambda` is then their mean.
-Other learned numbers stand under `scalars` (tau, strength, alpha …: per layer, or one for the model); an epoch of a
-model with gates has `gates`: per layer their mean and standard deviation. A number that is not finite is null. A lambda
-that depends on the input is the mean over a fixed set of validation texts.
+Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far); a "step" also `loss`
+(of that update's batch, before it; null at step 0), `lr`, `grad_norm` (before clipping), an "epoch" `train_loss` (mean
+over its rows), `validation` {metric: number} and `best` (so far). Learned numbers, of the input the mean over a fixed
+set of validation texts, stand in both: `lambda`, a list per layer of a number per added component, with `lambda_heads`
+where it differs between heads, and `scalars` (tau, strength, alpha …: per layer, or one for the model); `gates` in an
+epoch: per layer their mean and standard deviation. A number that is not finite is null.
 """
 
 from __future__ import annotations
@@ -66,9 +62,7 @@ class History:
 
     rows: list[Row]
     skipped: int
-    """Lines left out because they are cut off or not a row."""
     unreadable: str = ""
-    """Why nothing of it can be read."""
 
     def kind(self, kind: str) -> list[Row]:
         """Return the rows of one kind."""

@@ -50,7 +50,6 @@ def fit_lexicon(
 
 
 def _features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """(n, 2)."""
     tokens = token_table(tokenizer, texts)
     with torch.no_grad():
         batches = (Batch.of(tokens.padded(rows)) for rows in in_order(np.arange(len(texts)), AT_ONCE))

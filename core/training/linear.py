@@ -69,10 +69,7 @@ def fit_linear(
 
 
 def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
-    """Return (n, size) of the texts, or of the first and of the second ones of pairs.
-
-    Some texts at a time: a text has far more character n-grams than different ones.
-    """
+    """Return (n, size), of pairs for each text; some at a time, for a text has many character n-grams."""
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
     found = []
     for part in parts:
@@ -83,7 +80,6 @@ def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
 
 
 def _two(ids: list[int]) -> tuple[list[int], list[int]]:
-    """Split ids at the mark of a pair."""
     place = ids.index(FIRST) if FIRST in ids else len(ids)
     return ids[:place], ids[place + 1 :]
 

@@ -54,15 +54,12 @@ class Training(Stage):
     model: Any
     """A fresh classifier on `device`: model(Batch) → Output, `lambdas()`, `lambda_parameters()`."""
     training: Examples
-    """What it learns from; at least one row."""
     validation: Examples
-    """What chooses the best epoch; at least one row."""
     config: TrainingConfig
     classes: int
     max_length: int
     """Tokens: the width of every batch under `batching=fixed`."""
     score: Score
-    """Validation metrics; `loss` is added here."""
     history: Path
     checkpoint: Path
     device: torch.device
@@ -111,7 +108,6 @@ class Training(Stage):
         return {"model": self._kept(), "best": self.best_weights}
 
     def _kept(self) -> dict[str, Tensor]:
-        """Return the weights but for those that are borrowed and stay as they are."""
         known: dict[str, Tensor] = self.model.state_dict()
         if not self.borrowed:
             return known
@@ -156,7 +152,6 @@ class Training(Stage):
         return loss + self.config.diversity * output.similarity * share if self.config.diversity else loss
 
     def _end_epoch(self, epoch: int) -> None:
-        """Judge the epoch: log it, keep its weights if it is the best."""
         progress, name = self.progress, self.metric
         logits, labels = self._predict(), self.validation.labels
         loss = Loss(self.task)(logits, torch.from_numpy(labels.copy())).item()

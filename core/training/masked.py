@@ -38,7 +38,6 @@ class Masked(NamedTuple):
 
     batch: Batch
     places: Tensor
-    """(B, L) bool: what is to be guessed."""
 
 
 def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:

@@ -27,9 +27,7 @@ class Columns:
     """Weights of linear classifiers: logits x W + b, whose softmax, or the sigmoid of each label, are probabilities."""
 
     weight: np.ndarray
-    """(V, C)."""
     bias: np.ndarray
-    """(C,)."""
 
     def logits(self, features: Features) -> np.ndarray:
         """(n, V) → (n, C)."""
@@ -41,7 +39,6 @@ class Solver:
     """One kind of classifier."""
 
     setting: str
-    """The one that is chosen on validation."""
     values: tuple[float, ...]
     """What is tried at first, the weakest model first, each the same factor from the one before; see `choose`."""
     make: Callable[[], Any]
@@ -100,7 +97,6 @@ def choose(
 
 
 def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
-    """Try the solver's values and, as long as the best lies at an end of them, one more beyond that end."""
     if len(solver.values) == 1:  # chosen beforehand
         return tried(solver.values[0])
     factor = solver.values[1] / solver.values[0]

@@ -115,7 +115,6 @@ class Stage(ABC):
         self.progress = stored.progress
 
     def _run_epoch(self) -> None:
-        """Finish the epoch that is under way, and what follows it."""
         config = self.config
         epoch, done = divmod(self.progress.step, self.epoch_steps)
         batches = plan(
@@ -156,7 +155,6 @@ class Stage(ABC):
         return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _mean_loss(self) -> float:
-        """Return the mean over the rows of the epoch that ends; the next one begins at 0."""
         mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
         return mean
 
@@ -165,7 +163,6 @@ class Stage(ABC):
         return config.lr * rate(self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
 
     def _seconds(self) -> float:
-        """Return the training time so far, with what was resumed."""
         return self.progress.seconds + time.monotonic() - self.began
 
     def _log(self, row: Row, epoch: int = 0) -> None:
@@ -185,7 +182,6 @@ class Stage(ABC):
 
 
 def _learned(loss: Tensor) -> float:
-    """Return the number, once its gradient has been added to what the others gave."""
     loss.backward()
     return loss.item()
 

@@ -20,7 +20,7 @@ from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
-from core.training.batches import padding_share, plan
+from core.training.batches import plan
 from core.training.device import keep_freed_memory
 
 SAMPLE = 12
@@ -33,6 +33,11 @@ def lengths(kind: str) -> tuple[np.ndarray, int, int]:
     if kind == "IMDB":
         return np.clip(random.lognormal(np.log(172), 0.68, 6_400), 10, 512).astype(int), 512, 32
     return np.clip(random.lognormal(np.log(19), 0.55, 12_800), 2, 64).astype(int), 128, 64
+
+
+def padding_share(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
+    """Share of the token places of a plan that hold padding."""
+    return 1 - float(lengths.sum()) / sum(len(rows) * max(1, int(lengths[rows].max())) for rows in batches)
 
 
 def sampled(table: TokenTable, batches: list[np.ndarray]) -> list[np.ndarray]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from core.runs.record import CANCEL
-from core.runs.store import RunStore
+import psutil
+
+from core.runs.record import CANCEL, Process
+from core.runs.store import RunStore, this_process
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -26,3 +30,11 @@ def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]]
             (store.path(run) / CANCEL).touch()
 
     return listen
+
+
+def dead() -> Process:
+    """A process of this machine that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    started = psutil.Process(process.pid).create_time()
+    process.wait()
+    return Process(process.pid, started, this_process().host)

@@ -136,14 +136,6 @@ def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
     assert files(elsewhere.path("mine-yours")) == [archive.IMPORTED, "run.json"]
 
 
-def test_an_archive_that_grows_is_refused_by_its_claim(finished, elsewhere, monkeypatch):
-    monkeypatch.setattr(archive, "LIMIT", 5_000)
-    packed = zipped([("first/run.json", (finished / RECORD).read_text()), ("first/history.jsonl", "0" * 5_000)])
-    with pytest.raises(InputError, match="unpacks to more than"):
-        import_zip(elsewhere, packed, "bomb.zip")
-    assert not elsewhere.folder.exists()
-
-
 def _link():
     link = zipfile.ZipInfo("first/weights.safetensors")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
@@ -192,15 +184,27 @@ def test_what_is_no_run_is_refused_in_words(elsewhere, make, words):
     assert not elsewhere.list()
 
 
-def test_a_folder_without_a_record_and_a_missing_path_are_refused(elsewhere, tmp_path):
+def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
+    store, created, elsewhere, tmp_path, monkeypatch
+):
+    def refuse(path, limit):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    store.update("first", status="done")
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "regular_bytes", refuse)
+        with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
+            export_run(store, "first")
     (tmp_path / "holiday").mkdir()
     with pytest.raises(InputError, match=r"no run\.json"):
         import_run(elsewhere, tmp_path / "holiday")
     with pytest.raises(InputError, match=r"nothing\.zip: no such file"):
         import_run(elsewhere, tmp_path / "nothing.zip")
-
-
-def test_a_run_that_is_under_way_neither_leaves_nor_arrives(store, created, elsewhere):
+    monkeypatch.setattr(archive, "LIMIT", 5_000)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        import_zip(elsewhere, zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
+    assert not elsewhere.list()
+    monkeypatch.undo()
     store.update("first", status="running", process=this_process())
     with pytest.raises(InputError, match="is running"):
         export_run(store, "first")
@@ -288,15 +292,6 @@ def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhe
     with contextlib.suppress(InputError):
         import_zip(elsewhere, io.BytesIO(content), "mutant.zip")
     assert [path for path in elsewhere.folder.glob(".import-*")] == []
-
-
-def test_a_file_that_cannot_be_read_is_told_and_nothing_is_exported(store, finished, monkeypatch):
-    def refuse(path, limit):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(archive, "regular_bytes", refuse)
-    with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
-        export_run(store, "first")
 
 
 @pytest.mark.parametrize(

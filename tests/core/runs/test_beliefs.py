@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 
@@ -46,18 +45,8 @@ def test_every_setting_and_the_weights_have_a_file_of_their_own(measured, monkey
     monkeypatch.setattr(beliefs, "_fingerprint", lambda path, version: "other weights")
     stems.add(BeliefFiles.of(store, "mine").stem)
     assert len(stems) == 4
-
-
-def test_a_process_of_its_own_is_asked_for_the_same(measured):
-    store, _ = measured
     assert BeliefFiles.of(store, "mine").words == ("believe", "mine", "--limit=200")
     assert BeliefFiles.of(store, "mine", "shapley", 50).words == ("believe", "mine", "--limit=50", "--method=shapley")
-
-
-def test_sentences_that_are_all_too_short_are_refused(measured, monkeypatch):
-    monkeypatch.setattr("core.interpret.belief.LEAST", 99)
-    with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
-        BeliefFiles.of(measured[0], "mine", "shapley", 9).find(lambda what, share: None)
 
 
 def test_single_methods_stand_together_until_all_are_measured(measured):
@@ -81,17 +70,17 @@ def test_a_damaged_file_is_named_and_measured_again(measured):
     assert after["belief"] == before["belief"]
 
 
-@pytest.mark.parametrize("limit", [0, -1, 2001])
-def test_a_limit_that_cannot_be_is_refused(measured, limit):
-    with pytest.raises(InputError, match=f"--limit {limit}: a number of sentences from 1 to 2000"):
-        BeliefFiles.of(measured[0], "mine", limit=limit)
-
-
-def test_a_method_that_is_none_leaves_no_trace(measured):
+def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkeypatch):
     store, _ = measured
     before = sorted((store.path("mine") / "belief").iterdir())
     with pytest.raises(InputError, match="method 'lime': one of deletion"):
         api.believe("mine", method="lime", store=store)
+    for limit in (0, -1, 2001):
+        with pytest.raises(InputError, match=f"--limit {limit}: a number of sentences from 1 to 2000"):
+            BeliefFiles.of(store, "mine", limit=limit)
+    monkeypatch.setattr("core.interpret.belief.LEAST", 99)
+    with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
+        BeliefFiles.of(store, "mine", "shapley", 9).find(lambda what, share: None)
     assert sorted((store.path("mine") / "belief").iterdir()) == before
 
 
@@ -108,14 +97,3 @@ def test_a_text_has_numbers_and_no_verdict(measured):
     assert found["methods"][0]["tests"]["deletion"] is None
     with pytest.raises(InputError, match="class 'nice'"):
         api.believe("mine", "good", target="nice", store=store)
-
-
-def test_randomised_leaves_the_run_alone(measured):
-    from core.runs.load import load_run
-
-    loaded = load_run(measured[0], "mine")
-    before = loaded.predict(["word1 good"]).probabilities
-    other = loaded.randomised()
-    assert other.predict(["word1 good"]).probabilities.tolist() != before.tolist()
-    assert loaded.predict(["word1 good"]).probabilities.tolist() == before.tolist()
-    assert dataclasses.replace(other, model=loaded.model) == loaded

@@ -14,6 +14,7 @@ from core.exceptions import InputError
 from core.runs.answers import read_answers
 from core.runs.comparison import compare
 from core.runs.sides import read_sides
+from core.runs.ties import in_a_row, ties
 
 ROWS = 200
 LABELS = np.arange(ROWS) % 2
@@ -45,6 +46,8 @@ def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
         ("good", "poor"),
         ("fair", "poor"),
     ]
+    promised = "first second metric difference interval test p p_holm effect only_first_right only_second_right"
+    assert set(found["pairs"][0]) == {*promised.split(), "rows_needed"}
     first = found["pairs"][1]
     one, two = int((GOOD & ~POOR).sum()), int((POOR & ~GOOD).sum())
     assert (first["only_first_right"], first["only_second_right"]) == (one, two)
@@ -58,14 +61,6 @@ def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
     json.dumps(found, allow_nan=False)
 
 
-def test_a_pair_has_the_fields_that_are_promised(store, three):
-    (pair,) = compared(store, *three[:2])["pairs"]
-    promised = (
-        "first second metric difference interval test p p_holm effect only_first_right only_second_right rows_needed"
-    )
-    assert set(pair) == set(promised.split())
-
-
 @pytest.mark.slow
 def test_other_metrics_are_bootstrapped(store, three):
     found = compared(store, *three, metrics=["f1_macro"])
@@ -77,22 +72,12 @@ def test_other_metrics_are_bootstrapped(store, three):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "ece"])
-def test_the_interval_of_a_model_is_that_of_its_record(store, three, metric):
-    own = intervals(LABELS, right_where(GOOD, LABELS), names=[metric])[metric]
-    found = compared(store, *three, metrics=[metric])["runs"][0]["metrics"][metric]["interval"]
-    assert found == pytest.approx(own)
-
-
-@pytest.mark.slow
-def test_the_interval_of_several_seeds_is_that_of_overview(store):
-    rights = [RANDOM.random(ROWS) < 0.9 for _ in range(3)]
-    for seed, right in enumerate(rights):
-        run(store, f"a{seed}", right, training__seed=seed)
-    run(store, "b", POOR, preset="differential")
-    found = compared(store, "a0", "a1", "a2", "b")["runs"][0]["metrics"]["accuracy"]["interval"]
-    values = {(seed, -1): right.mean() for seed, right in enumerate(rights)}
-    assert found == list(over_runs(values, {run: wilson(share * ROWS, ROWS) for run, share in values.items()}))
+def test_the_interval_of_a_model_is_that_of_its_record(store, three):
+    names = ["accuracy", "f1_macro", "ece"]
+    own = intervals(LABELS, right_where(GOOD, LABELS), names=names)
+    found = compared(store, *three[:2], metrics=names)["runs"][0]["metrics"]
+    for metric in names:
+        assert found[metric]["interval"] == pytest.approx(own[metric])
 
 
 @pytest.mark.slow
@@ -117,17 +102,6 @@ def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(s
 
 
 @pytest.mark.slow
-def test_seeds_that_are_never_right_are_not_the_same(store):
-    for name, preset in (("a", "vanilla"), ("b", "differential")):
-        for seed in range(3):
-            run(store, f"{name}{seed}", np.where(LABELS == 0, GOOD, False), preset=preset, training__seed=seed)
-    found = compared(store, *(f"{name}{seed}" for name in "ab" for seed in range(3)), by=["label"])["by"]
-    assert [(row["difference"], row["interval"], verdict(row)) for row in found] == [
-        (0, None, "cannot be told apart")
-    ] * 2
-
-
-@pytest.mark.slow
 def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
     with pytest.raises(InputError, match=r"--metric f1_macro --by label: on rows of one label, .* use accuracy"):
         compared(store, *three, metrics=["f1_macro"], by=["label"])
@@ -138,17 +112,17 @@ def test_an_average_over_classes_is_refused_on_rows_of_one_label(store, three):
     found = compared(store, "x", "y", metrics=["f1_macro"], by=["kind"])
     assert [row["value"] for row in found["by"]] == ["mixed"]
     assert found["notes"][-1].startswith("F1, macro by kind is left out for all bad and all good: on rows of one label")
-
-
-def test_rows_of_one_label_alone_are_refused(store):
-    labels = np.zeros(40, int)
-    for name, preset in (("a", "vanilla"), ("b", "differential")):
-        run(store, name, RANDOM.random(40) < 0.8, labels=labels, preset=preset)
+    for name, preset in (("m", "vanilla"), ("n", "differential")):
+        run(store, name, RANDOM.random(40) < 0.8, labels=np.zeros(40, int), preset=preset)
     with pytest.raises(InputError, match="--metric f1_macro: all rows have one label"):
-        compared(store, "a", "b", metrics=["f1_macro"])
+        compared(store, "m", "n", metrics=["f1_macro"])
 
 
-def test_each_value_has_the_metric_of_tfidf(store, three, monkeypatch):
+@pytest.mark.slow
+def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three, monkeypatch):
+    found = compared(store, "good", "poor", by=["kind"])
+    assert {row["baseline_value"] for row in found["by"]} == {None}
+    assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
     fair = right_where(FAIR, LABELS)
     monkeypatch.setattr(
         "core.evaluation.yardstick.yardstick_answers", lambda fingerprint, classes, texts, dataset: fair
@@ -156,13 +130,6 @@ def test_each_value_has_the_metric_of_tfidf(store, three, monkeypatch):
     found = compared(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
-
-
-@pytest.mark.slow
-def test_where_tfidf_cannot_be_fitted_a_note_says_why(store, three):
-    found = compared(store, "good", "poor", by=["kind"])
-    assert {row["baseline_value"] for row in found["by"]} == {None}
-    assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
 
 
 @pytest.mark.slow
@@ -195,25 +162,27 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     assert pair["difference"] == pytest.approx(means["a"] - means["b"]) and pair["test"] == "paired bootstrap"
     assert pair["only_first_right"] == sum((drawn["a", seed] & ~drawn["b", seed]).sum() for seed in range(3))
     assert found["n"] == ROWS and found["runs"][0]["metrics"]["accuracy"]["deviation"] > 0
-
-
-@pytest.mark.slow
-def test_what_is_trained_without_chance_stands_beside_every_seed(store):
-    for seed in range(3):
-        run(store, f"a{seed}", FAIR, training__seed=seed)
+    values = {(seed, -1): drawn["a", seed].mean() for seed in range(3)}
+    overview = over_runs(values, {run: wilson(share * ROWS, ROWS) for run, share in values.items()})
+    assert found["runs"][0]["metrics"]["accuracy"]["interval"] == list(overview)
     run(store, "words", POOR, preset="tfidf-logreg")
     (pair,) = compared(store, "a0", "a1", "a2", "words")["pairs"]
-    assert pair["only_first_right"] == 3 * (FAIR & ~POOR).sum()
+    fixed = sum((drawn["a", seed] & ~POOR).sum() for seed in range(3))
+    assert pair["only_first_right"] == fixed, "trained without chance it stands beside every seed"
+    for name, preset in (("c", "cnn"), ("d", "bilstm")):
+        for seed in range(3):
+            run(store, f"{name}{seed}", np.where(LABELS == 0, GOOD, False), preset=preset, training__seed=seed)
+    found = compared(store, *(f"{name}{seed}" for name in "cd" for seed in range(3)), by=["label"])["by"]
+    told = [(row["difference"], row["interval"], verdict(row)) for row in found]
+    assert told == [(0, None, "cannot be told apart")] * 2, "never right is not the same"
 
 
 def test_models_without_a_common_seed_are_paired_in_order(store):
     run(store, "a", GOOD, training__seed=3), run(store, "b", POOR, preset="differential", training__seed=7)
     assert compared(store, "a", "b")["pairs"][0]["test"] == "McNemar, exact"
-
-
-def test_seeds_of_one_model_are_compared_one_by_one_where_there_is_no_other(store):
-    run(store, "a", GOOD), run(store, "b", POOR, training__seed=1)
-    assert [each["name"] for each in compared(store, "a", "b")["runs"]] == ["a", "b"]
+    run(store, "c", POOR)
+    names = [each["name"] for each in compared(store, "a", "c")["runs"]]
+    assert names == ["a", "c"], "seeds of one model are compared one by one where there is no other"
 
 
 @pytest.mark.slow
@@ -258,23 +227,33 @@ def test_several_labels_are_compared_by_macro_f1_at_their_own_thresholds(store):
     assert found["pairs"][0]["p"] == 1.0 and found["pairs"][0]["effect"] == 0.0
 
 
+REFUSED = [
+    ({"runs": ["good"]}, "two runs or more"),
+    ({"runs": ["good", "good"]}, "two runs or more"),
+    ({"runs": ["good", "nobody"]}, "no run 'nobody'"),
+    ({"runs": ["good", "waits"]}, "run 'waits' is queued: only finished runs"),
+    ({"runs": ["good", "stars"]}, "the classes are bad, good and 1, 5"),
+    ({"runs": ["good", "several"]}, "one gives each text one label, the other several"),
+    ({"split": "challenge"}, "'good' has no predictions of a split 'challenge'; it has test"),
+    ({"metrics": ["boldness"]}, "no metric 'boldness'"),
+    ({"metrics": ["hamming_loss"]}, "hamming_loss: not defined for these runs; the nearest is loss"),
+    ({"by": ["colour"]}, "--by colour: these rows have no such column; they have kind, label"),
+    ({"runs": ["x", "y"], "by": ["id"]}, "--by id: 200 values; name a column with at most 50"),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ({"runs": ["good"]}, "two runs or more"),
-        ({"runs": ["good", "good"]}, "two runs or more"),
-        ({"runs": ["good", "nobody"]}, "no run 'nobody'"),
-        ({"split": "challenge"}, "'good' has no predictions of a split 'challenge'; it has test"),
-        ({"metrics": ["boldness"]}, "no metric 'boldness'"),
-        ({"metrics": ["hamming_loss"]}, "hamming_loss: not defined for these runs; the nearest is loss"),
-        ({"by": ["colour"]}, "--by colour: these rows have no such column; they have kind, label"),
-    ],
-)
-def test_what_is_refused(store, three, given, reason):
-    given = {"runs": three, **given}
-    with pytest.raises(InputError, match=reason):
-        compared(store, *given.pop("runs"), **given)
+def test_what_is_refused(store, three):
+    run(store, "waits", GOOD, preset="cnn", status="queued")
+    answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
+    answering(store, "several", right_where(GOOD, LABELS), texts([(each,) for each in LABELS]), preset="cnn")
+    rows = texts(LABELS, id=[f"id {row}" for row in range(ROWS)])
+    run(store, "x", GOOD, rows=rows), run(store, "y", POOR, rows=rows, preset="differential")
+    assert read_sides(store, ["x", "y"]).columns == ["label"]
+    for given, reason in REFUSED:
+        given = {"runs": three, **given}
+        with pytest.raises(InputError, match=reason):
+            compared(store, *given.pop("runs"), **given)
 
 
 @pytest.mark.slow
@@ -290,27 +269,40 @@ def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
         compared(store, "good", "other")
 
 
+@pytest.mark.parametrize(
+    ("count", "apart", "groups"),
+    [
+        (3, [], [[0, 1, 2]]),
+        (3, [(0, 1), (0, 2), (1, 2)], []),
+        (4, [(0, 2), (0, 3), (1, 3)], [[0, 1], [1, 2], [2, 3]]),
+        (4, [(0, 3)], [[0, 1, 2], [1, 2, 3]]),
+        (3, [(0, 1)], [[1, 2]]),
+        (1, [], []),
+        (0, [], []),
+    ],
+)
+def test_groups_are_the_largest_stretches_without_a_pair_that_is_apart(count, apart, groups):
+    assert in_a_row(count, map(frozenset, apart)) == groups
+
+
+def wrote(store, name, wrong, rows=400, **settings):
+    """A finished run that gets some of its test rows wrong."""
+    labels = np.arange(rows) % 2
+    return run(store, name, ~np.isin(np.arange(rows), wrong), labels=labels, rows=texts(labels), **settings)
+
+
 @pytest.mark.slow
-def test_runs_of_other_classes_or_tasks_are_refused(store, three):
-    answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
-    with pytest.raises(InputError, match="the classes are bad, good and 1, 5"):
-        compared(store, "good", "stars")
-    rows = texts([(each,) for each in LABELS])
-    answering(store, "several", right_where(GOOD, LABELS), rows, preset="cnn")
-    with pytest.raises(InputError, match="one gives each text one label, the other several"):
-        compared(store, "good", "several")
-
-
-def test_a_run_that_is_not_finished_is_refused(store, three):
-    run(store, "waits", GOOD, preset="cnn", status="queued")
-    with pytest.raises(InputError, match="run 'waits' is queued: only finished runs"):
-        compared(store, "good", "waits")
-
-
-@pytest.mark.slow
-def test_a_column_of_many_values_is_refused(store):
-    rows = texts(LABELS, id=[f"id {row}" for row in range(ROWS)])
-    run(store, "a", GOOD, rows=rows), run(store, "b", POOR, rows=rows, preset="differential")
-    assert read_sides(store, ["a", "b"]).columns == ["label"]
-    with pytest.raises(InputError, match="--by id: 200 values; name a column with at most 50"):
-        compared(store, "a", "b", by=["id"])
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
+def test_a_clear_difference_separates_and_a_small_one_joins(store, metric):
+    lost = {"best": range(40), "near": range(4, 46), "far": range(200, 300)}
+    models = [[wrote(store, name, [*wrong], data__seed=min(wrong))] for name, wrong in lost.items()]
+    assert ties(store, models, metric) == [[0, 1]]
+    seeds = [
+        wrote(store, f"s{seed}", [*range(10 * seed, 40 + 10 * seed)], training__seed=seed, training__lr=0.1)
+        for seed in range(3)
+    ]
+    other = wrote(store, "other", [*range(300, 345)], training__lr=1e-3)
+    assert ties(store, [seeds, [other]], metric) == [[0, 1]], "seeds of a model are one"
+    short = wrote(store, "short", [*range(10)], rows=100, training__lr=2e-3)
+    with pytest.raises(InputError, match="were not tested on the same rows: 400 and 100"):
+        ties(store, [[other], [short]], metric)

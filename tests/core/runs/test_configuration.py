@@ -49,22 +49,16 @@ def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
     assert typed(command) == flat(record.config)
 
 
-def test_it_names_no_setting_that_preset_data_and_recipe_give(tmp_path):
-    command, _ = train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
-    assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3"
-
-
 def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
     config = compose("vanilla", {"training.start": "gone", "model.width": 32})
     command, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "--set=training.start=gone" in command and "--set=model.width=32" in command
     assert "It cannot be run here" in note and "gone" in note
-
-
-def test_the_file_of_another_machine_is_asked_for(tmp_path):
     config = compose("vanilla", {"data.name": "elsewhere:reviews.csv"})
     _, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "With a copy of your own" in note
+    command, _ = train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
+    assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3", "no other setting"
 
 
 def test_of_every_starter_the_command_has_the_settings(tmp_path):

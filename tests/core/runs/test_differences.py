@@ -29,28 +29,23 @@ def sampled(loaded, texts, chances):
 
 
 @pytest.mark.slow
-def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded):
+def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded, monkeypatch):
     frame = read_predictions(loaded.folder / "evaluation" / "test" / "predictions.parquet")
     frame = frame.sample(300, random_state=0)
     texts, chances = frame["text"].tolist(), frame[["probability:negative", "probability:positive"]].to_numpy()
     same = sampled(loaded, texts, chances)
     assert same["warnings"] == [] and same["known"] == "the test split of the run"
     assert [each["name"] for each in same["measures"]] == ["labels", "length", "words", "repeats"]
+    monkeypatch.setattr(differences, "SAMPLED", 200)
     strange = sampled(
         loaded, [f"gear{row} torque{row} valve " * 9 for row in range(300)], np.tile([1.0, 0.0], (300, 1))
     )
+    assert strange["n"]["other"] == 200, "of a long file a sample is compared"
     kinds = ("has other predicted labels: negative 100.0 %", "has longer texts: typically 27", "more unknown words")
     assert all(kind in " ".join(strange["warnings"]) for kind in kinds)
     assert all(
         warning.startswith("Compared with the test split of the run, mine.csv ") for warning in strange["warnings"]
     )
-
-
-@pytest.mark.slow
-def test_of_a_long_file_a_sample_is_compared(loaded, monkeypatch):
-    monkeypatch.setattr(differences, "SAMPLED", 50)
-    found = sampled(loaded, [f"text {row}" for row in range(500)], np.tile([0.9, 0.1], (500, 1)))
-    assert found["n"]["other"] == 50
 
 
 @pytest.mark.slow

@@ -46,42 +46,27 @@ def test_a_run_measures_itself_when_it_is_finished(store):
 
 
 @pytest.mark.slow
-def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch):
+def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch, tmp_path):
     assert found(store, "old").one is None
     before = (store.path("old") / RECORD).read_bytes()
     made = measure(store, "old")
     assert made.one > 0 and made.memory == found(store, "mine").memory
-    monkeypatch.setattr(efficiency, "_measured", lambda *_: pytest.fail("measured twice"))
-    assert measure(store, "old") == found(store, "old") == made
+    with monkeypatch.context() as patch:
+        patch.setattr(efficiency, "_measured", lambda *_: pytest.fail("measured twice"))
+        assert measure(store, "old") == found(store, "old") == made
     assert (store.path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
-
-
-def test_what_another_machine_measured_does_not_count(store, monkeypatch):
-    monkeypatch.setattr(efficiency, "this_machine", lambda: "another")
-    assert found(store, "mine").one is None
-
-
-@pytest.mark.slow
-def test_other_weights_are_measured_anew(store):
-    measure(store, "old")
-    path = store.path("old") / WEIGHTS
-    path.write_bytes(path.read_bytes())
-    assert found(store, "old").one is None
-
-
-@pytest.mark.slow
-def test_a_damaged_measurement_is_made_again(store, tmp_path):
-    measure(store, "old")
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()
     kept.write_text('{"milliseconds": "fast"}')
-    assert found(store, "old").one is None
+    assert found(store, "old").one is None, "a damaged measurement is made again"
     assert measure(store, "old").one > 0
-
-
-def test_a_run_that_never_finished_is_refused(store, tmp_path):
+    path = store.path("old") / WEIGHTS
+    path.write_bytes(path.read_bytes())
+    assert found(store, "old").one is None, "other weights are measured anew"
     shutil.rmtree(store.path("old") / "evaluation")
     with pytest.raises(InputError, match="no predictions"):
         measure(store, "old")
+    monkeypatch.setattr(efficiency, "this_machine", lambda: "another")
+    assert found(store, "mine").one is None, "what another machine measured does not count"
 
 
 @pytest.mark.slow

@@ -53,14 +53,6 @@ def store(brought):
     return RunStore()
 
 
-def test_own_runs_go_where_the_variable_says_or_below_the_working_directory(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "mine"))
-    assert runs_dir() == tmp_path / "mine"
-    monkeypatch.delenv("SENTISCOPE_RUNS")
-    monkeypatch.chdir(tmp_path)
-    assert runs_dir() == tmp_path / "trained"
-
-
 def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
     assert starters_dir() == Path(core.__file__).parents[1] / "trained"
@@ -71,7 +63,7 @@ def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypat
     assert starters() == [package / "starters" / "starter-one"]
 
 
-def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought):
+def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought, tmp_path, monkeypatch):
     store.create(compose("vanilla"), "vanilla", "mine")
     assert [record.run for record in store.list()] == ["mine", "starter-small"]
     assert store.path("starter-small") == brought / "starter-small"
@@ -80,53 +72,45 @@ def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought):
     assert listed == {"mine": False, "starter-small": True}
     with pytest.raises(RunNotFound):
         store.path("other")
-
-
-def test_a_folder_that_is_named_has_its_own_runs_only(brought, tmp_path):
-    assert RunStore(tmp_path / "own").list() == []
-
-
-def test_an_own_run_of_the_same_name_hides_the_starter(store, brought):
-    (store.folder / "starter-small").mkdir(parents=True)
-    write_text(store.folder / "starter-small" / RECORD, (brought / "starter-small" / RECORD).read_text())
-    assert [record.run for record in store.list()] == ["starter-small"]
+    assert [record.run for record in RunStore(store.folder).list()] == ["mine"], "a folder that is named has its own"
+    own = store.folder / "starter-small"
+    own.mkdir()
+    write_text(own / RECORD, (brought / "starter-small" / RECORD).read_text())
+    assert store.path("starter-small") == own, "an own run hides the starter of its name"
     store.remove("starter-small")
     assert store.path("starter-small") == brought / "starter-small"
+    monkeypatch.delenv("SENTISCOPE_RUNS")
+    monkeypatch.chdir(tmp_path)
+    assert store.folder == tmp_path / "own" and runs_dir() == tmp_path / "trained"
 
 
-def changes(store):
-    return {
-        "remove": lambda: store.remove("starter-small"),
-        "update": lambda: store.update("starter-small", preset="other"),
-        "write": lambda: store.write(store.read("starter-small")),
-        "start": lambda: jobs.start(store, "starter-small"),
-        "cancel": lambda: jobs.cancel(store, "starter-small"),
-        "resume": lambda: api.resume("starter-small", store=store),
-    }
+CHANGES = {
+    "remove": lambda store: store.remove("starter-small"),
+    "update": lambda store: store.update("starter-small", preset="other"),
+    "write": lambda store: store.write(store.read("starter-small")),
+    "start": lambda store: jobs.start(store, "starter-small"),
+    "cancel": lambda store: jobs.cancel(store, "starter-small"),
+    "resume": lambda store: api.resume("starter-small", store=store),
+}
 
 
-@pytest.mark.parametrize("change", changes(None))
-@pytest.mark.parametrize("named", [False, True], ids=["beside own runs", "its folder named"])
-def test_a_starter_is_never_changed(brought, change, named):
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_starter_is_never_changed_also_where_its_folder_is_named(brought, change):
     before = content(brought)
-    with pytest.raises(InputError, match=r"comes with Sentiscope|nothing to cancel"):
-        changes(RunStore(brought) if named else RunStore())[change]()
+    for store in (RunStore(brought), RunStore()):
+        with pytest.raises(InputError, match=r"comes with Sentiscope|nothing to cancel"):
+            CHANGES[change](store)
     assert content(brought) == before
 
 
-@pytest.mark.parametrize("name", ["starter-small", "starter-", "/starter-mine"])
-def test_no_own_run_gets_the_name_of_a_starter(store, name):
-    if name == "starter-":
-        assert store.create(compose("vanilla"), "vanilla", name).run == "starter"
-        return
-    with pytest.raises(InputError, match="begin with 'starter-'"):
-        store.create(compose("vanilla"), "vanilla", name)
-    assert not store.folder.exists() or not list(store.folder.iterdir())
-
-
-def test_no_run_of_a_sweep_does_either(store):
+def test_no_own_run_and_none_of_a_sweep_gets_the_name_of_a_starter(store):
+    for name in ("starter-small", "/starter-mine"):
+        with pytest.raises(InputError, match="begin with 'starter-'"):
+            store.create(compose("vanilla"), "vanilla", name)
     with pytest.raises(InputError, match="begin with 'starter-'"):
         save_plan(store, Plan("starter"))
+    assert not store.list() or [record.run for record in store.list()] == ["starter-small"]
+    assert store.create(compose("vanilla"), "vanilla", "starter-").run == "starter"
 
 
 def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, brought):

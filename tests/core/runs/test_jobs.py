@@ -8,12 +8,12 @@ import types
 
 import psutil
 import pytest
-from waiting import until
+from waiting import dead, until
 
 from core.exceptions import InputError, RunNotFound, StorageError
 from core.runs import errands, jobs, queue
 from core.runs.queue import only_process
-from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG, Process
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG
 from core.runs.store import alive, this_process
 
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
@@ -42,32 +42,51 @@ def end(process):
     process.wait()
 
 
-def test_the_command_resumes_the_run_with_this_python(store):
-    assert jobs.command("a") == [sys.executable, "-P", "-m", "core.cli", "train", "--resume", "a"]
-
-
 @pytest.mark.slow
-def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping):
+def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping, monkeypatch):
     record = jobs.submit(store, config, "ndt-01-n2", "mine")
     assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)
     assert store.read("mine") == record
     assert os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
+    assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
     log = store.path("mine") / LOG
     until(lambda: log.read_text() == "begun\n")
+    assert jobs.cancel(store, "mine").status == "queued" and store.cancel_requested("mine"), "a wish for it"
+    store.create(config, "ndt-01-n2", "later")
+    store.create(config, "ndt-01-n2", "runs")
+    store.update("runs", status="running", process=this_process())
+    records = store.list()
+    assert [jobs.position(records, name) for name in ("mine", "later", "runs", "none")] == [1, 2, 0, 0]
+    record = jobs.cancel(store, "later")
+    assert record.status == "cancelled" and "`sentiscope train --resume later` continues it" in record.reason
+    monkeypatch.setattr(jobs, "DYING_SECONDS", 0.1)
+    with only_process(store.path("later")), pytest.raises(InputError, match="another process"):
+        jobs.start(store, "later")
 
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-def test_the_process_is_told_where_the_runs_are(store, config, sleeping):
-    jobs.submit(store, config, "ndt-01-n2", "mine")
-    assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        jobs.submit(store, config, "ndt-01-n2")
+    assert len(sleeping) == 1
 
 
 def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleeping):
     jobs.submit(store, config, "ndt-01-n2", "mine")
     with pytest.raises(InputError, match="queued: there is nothing to start"):
         jobs.start(store, "mine")
-    end(sleeping[0])
-    assert jobs.start(store, "mine").process.pid == sleeping[1].pid
-    end(sleeping[1])
+    history = store.path("mine") / HISTORY
+    for place, kept in enumerate((True, False)):  # only a run that goes on keeps its history
+        history.write_text('{"kind": "step"}\n')
+        if kept:
+            (store.path("mine") / CHECKPOINT).mkdir()
+        else:
+            (store.path("mine") / CHECKPOINT).rmdir()
+        end(sleeping[place])
+        assert jobs.start(store, "mine").process.pid == sleeping[place + 1].pid
+        assert history.exists() is kept
+    end(sleeping[2])
     store.update("mine", status="done", process=None)
     with pytest.raises(InputError, match="done"):
         jobs.start(store, "mine")
@@ -79,29 +98,6 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
     record = jobs.start(store, "first")
     assert (record.status, record.reason) == ("queued", "")
     assert not store.cancel_requested("first")
-
-
-@pytest.mark.parametrize("kept", [True, False], ids=["goes on", "begins anew"])
-def test_only_a_run_that_goes_on_keeps_its_history(store, created, sleeping, kept):
-    history = store.path(created.run) / HISTORY
-    history.write_text('{"kind": "step"}\n')
-    if kept:
-        (store.path(created.run) / CHECKPOINT).mkdir()
-    jobs.start(store, created.run)
-    assert history.exists() is kept
-
-
-def test_a_run_in_other_hands_is_not_started(store, created, sleeping, monkeypatch):
-    monkeypatch.setattr(jobs, "DYING_SECONDS", 0.1)
-    with only_process(store.path("first")), pytest.raises(InputError, match="another process"):
-        jobs.start(store, "first")
-    assert sleeping == []
-
-
-def test_cancelling_a_living_run_leaves_a_wish_for_it(store, config, sleeping):
-    jobs.submit(store, config, "ndt-01-n2", "mine")
-    assert jobs.cancel(store, "mine").status == "queued"
-    assert store.cancel_requested("mine")
 
 
 @pytest.mark.parametrize("keep", [True, False], ids=["paused", "dropped"])
@@ -125,12 +121,6 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
     assert not asked.exists() and (store.path("mine") / CHECKPOINT).is_dir() is keep
 
 
-def test_cancelling_a_waiting_run_without_a_process_ends_it_here(store, created):
-    record = jobs.cancel(store, "first")
-    assert record.status == "cancelled"
-    assert "`sentiscope train --resume first` continues it" in record.reason
-
-
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
 def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status):
     store.update("first", status=status)
@@ -140,19 +130,12 @@ def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status)
         jobs.cancel(store, "none")
 
 
-def gone():
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    started = psutil.Process(process.pid).create_time()
-    process.wait()
-    return Process(process.pid, started, this_process().host)
-
-
 @pytest.mark.slow
 def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down(store, config, sleeping):
     for name in ("never", "died", "lost", "lives", "done", "failed"):
         store.create(config, "ndt-01-n2", name)
-    store.update("died", status="queued", process=gone())
-    store.update("lost", status="running", process=gone())
+    store.update("died", status="queued", process=dead())
+    store.update("lost", status="running", process=dead())
     store.update("lives", status="running", process=this_process())
     store.update("done", status="done")
     store.update("failed", status="failed", reason="too big")
@@ -172,7 +155,7 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
         store.create(config, "ndt-01-n2", name)
     (store.path("a") / "run.json").write_text("junk")
     store.create(config, "ndt-01-n2", "lost")
-    store.update("lost", status="running", process=gone())
+    store.update("lost", status="running", process=dead())
     with monkeypatch.context() as patch:
 
         def full(*_):
@@ -183,24 +166,6 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
     for process in sleeping:
         end(process)
     assert [record.run for record in jobs.adopt(store)] == ["b", "lost"]
-
-
-def test_a_full_disk_does_not_start_a_process(store, config, sleeping, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(StorageError, match="disk is full"):
-        jobs.submit(store, config, "ndt-01-n2")
-    assert sleeping == []
-
-
-def test_the_place_in_the_queue_counts_waiting_runs_from_the_oldest(store, config):
-    for name in ("a", "b", "c"):
-        store.create(config, "ndt-01-n2", name)
-    store.update("a", status="running", process=this_process())
-    records = store.list()
-    assert [jobs.position(records, name) for name in ("a", "b", "c", "none")] == [0, 1, 2, 0]
 
 
 def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
@@ -225,22 +190,12 @@ def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(sto
         process = psutil.Process(record.process.pid)
         assert process.memory_full_info().uss < 10e6
         assert store.read("mine") == record and alive(record.process)
-        process.terminate()  # a wish: `test_experiment.py`
+        process.kill()
+        until(lambda: not alive(record.process))
+        (again,) = jobs.adopt(store)
+        assert again.process.pid != process.pid and alive(again.process), "it is started again after a restart"
+        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        psutil.Process(again.process.pid).terminate()  # a wish: `test_experiment.py`
         until(lambda: store.read("mine").status == "cancelled")
         assert store.read("mine").process is None
     assert not store.cancel_requested("mine")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
-def test_a_run_killed_while_it_waits_is_started_again_after_a_restart(store, config, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    with queue.slot(store.folder, "busy", "2020"):
-        first = jobs.submit(store, config, "ndt-01-n2", "mine").process
-        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
-        os.kill(first.pid, signal.SIGKILL)
-        until(lambda: not alive(first))
-        (again,) = jobs.adopt(store)
-        assert again.process.pid != first.pid and alive(again.process)
-        jobs.cancel(store, "mine")
-        until(lambda: store.read("mine").status == "cancelled")

@@ -56,22 +56,16 @@ def test_a_file_is_all_of_its_rows_with_every_column(given):
     assert found.renamed == {"Negative": "negative"}
 
 
-@pytest.mark.parametrize("labels", [["positive"] * 2, ["positive"], ["positive", "negative"]])
-def test_evaluation_is_no_training_one_class_or_one_row_is_enough(given, labels):
-    assert len(given(labels).rows) == len(labels)
-
-
 def test_rows_of_a_label_are_left_out_and_told(given):
     found = given(["positive", "neutral", "neutral", "bad"], rename={"neutral": "", "bad": "negative"})
     assert found.rows["text"].tolist() == ["text 0", "text 3"] and list(found.rows.index) == [0, 1]
     assert found.dropped == {"neutral": 2} and found.notes[-1] == "left out: label 'neutral' (2 rows)"
     with pytest.raises(InputError, match="nothing is left of 2 rows"):
         given(["neutral"] * 2, rename={"neutral": ""})
-
-
-def test_a_label_that_no_row_has_is_told_where_it_is_renamed(given):
     found = given(["positive", "bad"], rename={"bda": "negative", "bad": "negative"})
     assert found.notes[-1] == "no row has the label 'bda', which is to be renamed or left out"
+    for labels in (["positive"] * 2, ["positive"]):
+        assert len(given(labels).rows) == len(labels), "one class or one row is enough"
 
 
 def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
@@ -81,6 +75,9 @@ def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
     start = f"sentiscope evaluate mine --data {file} --limit 2 --map"
     assert f"{start} -1= --map meh= --map pos=positive or say" in str(raised.value)
     assert str(raised.value).endswith(f"{start} -1=negative --map meh= --map pos=positive")
+    wanted = Wanted("my data.csv", "", {"so so": ""}, settings={"data.label": "stars"})
+    pasted = "sentiscope evaluate first --data 'my data.csv' --set data.label=stars --map 'so so='"
+    assert command("first", wanted) == pasted, "it can be pasted into a shell"
 
 
 def test_a_limit_is_a_stratified_sample_and_told(given):
@@ -121,11 +118,8 @@ def test_a_split_is_as_its_file_has_it_and_a_missing_one_is_cut_as_for_training(
     assert set(found.rows["text"]) < {f"validation {n}" for n in range(8)}
     with pytest.raises(InputError, match="--split tset: both has train, "):
         judged(record, dataclasses.replace(both, split="tset"))
-
-
-def test_withheld_labels_of_a_folder_are_asked_about(tmp_path, record):
     with pytest.raises(Unmatched, match=r"'-1' \(3 rows\).* -1="):
-        judged(record, folder(tmp_path / "data", test=[-1, -1, -1]))
+        judged(record, folder(tmp_path / "withheld", test=[-1, -1, -1]))
 
 
 def test_columns_can_be_named(tmp_path, record):
@@ -147,10 +141,3 @@ def test_columns_can_be_named(tmp_path, record):
 def test_what_cannot_be_meant_is_refused(record, wanted, reason):
     with pytest.raises(InputError, match=reason):
         judged(record, wanted)
-
-
-def test_a_command_can_be_pasted_into_a_shell():
-    wanted = Wanted("my data.csv", "", {"so so": ""}, settings={"data.label": "stars"})
-    assert command("first", wanted) == (
-        "sentiscope evaluate first --data 'my data.csv' --set data.label=stars --map 'so so='"
-    )

@@ -67,19 +67,14 @@ def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, conf
         upload(name.encode(), age)
         for name, age in (("chosen", 9 * DAY), ("trained", 9 * DAY), ("forgotten", DAY + HOUR), ("fresh", DAY - HOUR))
     )
+    again = upload(b"again", 9 * DAY)
+    keep_file(library, "b.csv", b"again")
     keep_choice(library, DataConfig(str(chosen)))
     store.create(config, "ndt-01-n2", "own")
     # A record that cannot be read may still be mended by a person, and names its data.
     (store.path("own") / "run.json").write_text(json.dumps({"config": {"data": {"name": str(trained)}}}) + "{")
     leftovers.clear(store)
-    assert [path.exists() for path in (chosen, trained, forgotten, fresh)] == [True, True, False, True]
-
-
-def test_an_upload_that_comes_again_is_used_again(store, upload):
-    kept = upload(b"old", 9 * DAY)
-    keep_file(store.folder / leftovers.LIBRARY, "b.csv", b"old")
-    leftovers.clear(store)
-    assert kept.exists()
+    assert [path.exists() for path in (chosen, trained, forgotten, fresh, again)] == [True, True, False, True, True]
 
 
 def test_dead_tickets_go_with_the_next_start_and_held_ones_stay(store, created):
@@ -91,8 +86,3 @@ def test_dead_tickets_go_with_the_next_start_and_held_ones_stay(store, created):
         store.update("first", status="done")
         assert jobs.adopt(store) == []
         assert sorted(each.name for each in folder.iterdir()) == ["slot-0", "ticket-2-waits"]
-
-
-def test_without_runs_there_is_nothing_to_clear(store):
-    leftovers.clear(store)
-    assert not store.folder.exists()

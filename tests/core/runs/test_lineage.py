@@ -54,7 +54,14 @@ def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
     notes = [note for note in second.data_notes if note.startswith("lineage: ")]
     counts = [int(note.split()[1]) for note in notes]
     assert len(notes) == 2 and [18 - n for n in counts] == [len(splits["validation"]), len(splits["test"])]
-    assert learned(store, second) > learned(store, first)
+    known = learned(store, first)
+    assert learned(store, second) > known
+    store.update("first", lineage=())
+    third = begin(store, "third", write(60, 120), **{"training.start": "first"})
+    assert learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
+    store.remove("first")
+    Experiment(store, "second", lambda: False, lambda event: None)._data()
+    assert store.read("second") == second, "a training that goes on keeps its rows without its start"
 
 
 @pytest.mark.slow
@@ -76,10 +83,6 @@ def test_what_will_be_left_out_is_known_before_the_training(store, write, settin
         api.data_check(write(0, 60), start="none", store=store)
 
 
-def test_nothing_is_told_of_a_training_without_parents(store):
-    assert describe_removed(store, compose("vanilla", {"data.name": "none.csv"})) == ()
-
-
 @pytest.mark.slow
 def test_a_teacher_and_what_it_started_from_count_too(store, write):
     begin(store, "first", write(0, 60))
@@ -98,20 +101,8 @@ def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, 
     assert not any(note.startswith("lineage") for note in again.data_notes)
     one, other = (find_files(store.path(each.run), each)[0] for each in (first, again))
     assert one != other and one.stat().st_ino == other.stat().st_ino
-
-
-def test_the_same_data_cut_otherwise_are_refused(store, write):
-    begin(store, "first", write(0, 100))
     with pytest.raises(DataError, match="too few to judge by: 30 or half must be left"):
-        begin(store, "other", write(0, 100), **{"training.start": "first", "data.seed": 1})
-
-
-def test_of_an_older_run_it_is_computed_where_its_data_are(store, write):
-    first = begin(store, "first", write(0, 60))
-    known = learned(store, first)
-    store.update("first", lineage=())
-    second = begin(store, "second", write(60, 120), **{"training.start": "first"})
-    assert learned(store, second) > known and second.lineage_unknown == ()
+        begin(store, "other", write(0, 60), **{"training.start": "first", "data.seed": 1})
 
 
 @pytest.mark.slow
@@ -146,14 +137,6 @@ def test_another_run_of_the_name_is_no_ancestor(store, write):
     assert begin(store, "second", write(100, 160), **{"training.start": "first"}).lineage_unknown == ("old",)
 
 
-def test_a_training_that_goes_on_keeps_its_rows_without_its_start(store, write):
-    begin(store, "first", write(0, 60))
-    second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
-    store.remove("first")
-    Experiment(store, "second", lambda: False, lambda event: None)._data()
-    assert store.read("second") == second
-
-
 def test_a_run_travels_with_its_lineage(store, write, tmp_path):
     begin(store, "first", write(0, 60))
     second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
@@ -182,6 +165,10 @@ def test_a_record_names_no_other_files(store, write, name):
 def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
     first = begin(store, "first", write(0, 60))
     old = begin(store, "old", write(0, 60), **{"data.split_rule": 1})
+    path = store.path("old") / "run.json"
+    path.write_text(path.read_text().replace('   "split_rule": 1,\n', ""))
+    assert store.read("old").config.data.split_rule == 1, "a record without a rule keeps the first"
+    trained_on(store.read("old"))
     second = begin(store, "second", write(0, 60), **{"training.start": "first"})
     data = dataclasses.replace(second.config.data, lineage="/gone/" + "a" * 32 + ".texts")
     second = dataclasses.replace(second, config=dataclasses.replace(second.config, data=data))
@@ -196,12 +183,3 @@ def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
         InputError, match="rows that a run which one of them started from had learned from are left out"
     ):
         aligned([answers(first, "one"), answers(second, "two")])
-
-
-def test_a_record_without_a_rule_keeps_the_first(store, write):
-    begin(store, "first", write(0, 20))
-    path = store.path("first") / "run.json"
-    path.write_text(path.read_text().replace('   "split_rule": 2,\n', ""))
-    record = store.read("first")
-    assert record.config.data.split_rule == 1 and compose("vanilla").data.split_rule == 2
-    trained_on(record)

@@ -82,6 +82,8 @@ def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes
 def test_a_run_that_has_not_begun_says_when_there_will_be_weights(store, created):
     with pytest.raises(RunDamaged, match="not there; run 'first' is queued and writes it after the first epoch"):
         load_run(store, "first")
+    with pytest.raises(RunNotFound):
+        load_run(store, "none")
 
 
 @pytest.mark.parametrize(
@@ -97,8 +99,3 @@ def test_a_run_that_has_ended_says_why_there_are_no_weights(store, run, status, 
     (store.path(run) / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):
         load_run(store, run)
-
-
-def test_a_run_that_is_not_there_is_told(store):
-    with pytest.raises(RunNotFound):
-        load_run(store, "none")

@@ -1,7 +1,5 @@
 """A run that mixes TF-IDF into its answers: what it keeps, says and shows, wherever it is asked."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,25 +124,6 @@ def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
         assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
 
 
-def test_a_sentence_says_what_predictions_say_and_what_that_is_made_of(loaded):
-    view, found = loaded.inspect(TEXT), loaded.predict([TEXT])
-    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
-    mix = view.mix
-    for name in loaded.record.classes:
-        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
-        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
-    share, priors = 1 / loaded.record.temperature, loaded.record.results["temperature"]["prior"]
-    cooled = {name: priors[name] ** (1 - share) * p**share for name, p in mix.mixture.items()}
-    assert view.probabilities == pytest.approx({name: p / sum(cooled.values()) for name, p in cooled.items()})
-
-
-def test_a_change_inside_changes_the_part_of_the_network_only(loaded):
-    change = Intervention(heads_off=frozenset({(0, 0), (0, 1), (1, 0), (1, 1)}))
-    before, after = loaded.inspect(TEXT).mix, loaded.inspect(TEXT, change).mix
-    assert after.tfidf == before.tfidf
-    assert after.network != before.network and after.mixture != before.mixture
-
-
 def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
     texts, _ = said(trained, "test")
     before, other = loaded.predict(texts), loaded.randomised()
@@ -155,6 +134,18 @@ def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, 
 
 
 def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
+    view, found = loaded.inspect(TEXT), loaded.predict([TEXT])
+    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
+    mix = view.mix
+    for name in loaded.record.classes:
+        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
+        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
+    share, priors = 1 / loaded.record.temperature, loaded.record.results["temperature"]["prior"]
+    cooled = {name: priors[name] ** (1 - share) * p**share for name, p in mix.mixture.items()}
+    assert view.probabilities == pytest.approx({name: p / sum(cooled.values()) for name, p in cooled.items()})
+    after = loaded.inspect(TEXT, Intervention(heads_off=frozenset({(0, 0), (0, 1), (1, 0), (1, 1)}))).mix
+    assert after.tfidf == mix.tfidf, "a change inside changes the part of the network only"
+    assert after.network != mix.network and after.mixture != mix.mixture
     view = loaded.inspect(TEXT, unmixed=True)
     assert (view.mix.weight, view.mix.mixture) == (1.0, pytest.approx(view.mix.network))
     plain = predict_texts(loaded.model, loaded.tokenizer, [TEXT], scaling=loaded.record.scaling)
@@ -168,20 +159,16 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
 def test_wherever_it_is_named_it_says_so(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
+    folder, both = trained.path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
+    files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
+    assert efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
+    assert loaded.record.parameters == sum(each.numel() for each in both)
     assert words in repr(Run("mixed", trained))
     assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
     measured = api.evaluate("mixed", store=trained)["mix"]
     assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")
     known = loaded.record.results["mix"]
     assert measured["network"] == pytest.approx(known["network"]["test"], abs=1e-6)
-
-
-def test_it_counts_in_the_size_of_the_run(trained, loaded):
-    folder, record = trained.path("mixed"), loaded.record
-    files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
-    assert efficiency(trained, record).disk == sum(file.stat().st_size for file in files)
-    both = (*loaded.model.parameters(), *loaded.mix.model.parameters())
-    assert record.parameters == sum(each.numel() for each in both)
 
 
 def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
@@ -214,23 +201,10 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
     np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
 
 
-def test_of_several_labels_each_is_mixed_by_itself(store, tmp_path, monkeypatch):
+def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(store, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    config = configured(indicator_file(tmp_path / "remarks.csv", rows=160))
-    record = execute(store, store.create(config, "vanilla", "several").run)
-    loaded = load_run(store, "several")
-    view, found = loaded.inspect("word1 loud warm"), loaded.predict(["word1 loud warm"])
-    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
-    for name in record.classes:
-        mix = view.mix
-        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
-        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
-    assert 0 <= record.mix_weight < 1
-
-
-def test_a_training_that_is_interrupted_ends_with_the_same_mixture(store, data, monkeypatch):
     monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
-    config = configured(data)
+    config = configured(indicator_file(tmp_path / "remarks.csv", rows=160))
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
     first = execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 3)).status == "cancelled"
@@ -238,9 +212,15 @@ def test_a_training_that_is_interrupted_ends_with_the_same_mixture(store, data, 
     assert second.status == "done"
     for name in (WEIGHTS, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}"):
         assert (store.path(cut) / name).read_bytes() == (store.path(whole) / name).read_bytes()
-    assert second.results["mix"] == first.results["mix"]
+    assert second.results["mix"] == first.results["mix"] and 0 <= first.mix_weight < 1
     assert second.results["metrics"] == first.results["metrics"]
-    assert dataclasses.replace(second, run="whole").described == first.described
+    loaded = load_run(store, "cut")
+    view, found = loaded.inspect("word1 loud warm"), loaded.predict(["word1 loud warm"])
+    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
+    for name in first.classes:
+        mix = view.mix
+        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
+        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
 
 
 def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(trained):
@@ -252,12 +232,8 @@ def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(trained):
     added, complete = sum(word.push for word in integrated.words), integrated.completeness
     assert added - complete.error == pytest.approx(whole - complete.at_reference, abs=1e-4)
     assert integrated.note.endswith("integrated is of the network alone, deletion and shapley of both.")
-
-
-def test_a_donor_has_the_log_odds_that_it_has_by_itself(trained):
-    loaded, donor = load_run(trained, "mixed"), TEXT.replace("word2", "word3")
+    donor = TEXT.replace("word2", "word3")
     p = loaded.predict([TEXT, donor]).probabilities[:, 1].astype(float)
-    own, other = np.log(p / (1 - p))
     found = loaded.patch(TEXT, donor, "good")
-    assert (found.log_odds, found.donor_log_odds) == pytest.approx((own, other), abs=1e-4)
+    assert (found.log_odds, found.donor_log_odds) == pytest.approx(np.log(p / (1 - p)), abs=1e-4)
     assert found.note == "TF-IDF is mixed into the answer: its part stays that of the first text."

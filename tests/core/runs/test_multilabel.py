@@ -12,9 +12,8 @@ from core import api
 from core.api import printing
 from core.api.objects import Run
 from core.config import compose
-from core.exceptions import ConfigError, InputError, RunDamaged
+from core.exceptions import ConfigError, InputError
 from core.metrics import thresholded
-from core.runs.record import RECORD
 from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
 from core.runs.worker import execute
@@ -80,7 +79,7 @@ def test_the_record_knows_the_task_and_what_was_tuned(trained):
     assert results["inference"]["milliseconds"] > 0
 
 
-def test_predictions_have_a_column_for_each_label(trained, table):
+def test_predictions_and_figures_have_a_column_for_each_label(trained, table):
     columns = ["row", "text", "label", "predicted", *(f"label:{name}" for name in LABELS)]
     assert list(table.columns) == [*columns, *(f"probability:{name}" for name in LABELS)]
     own = table[[f"label:{name}" for name in LABELS]].to_numpy()
@@ -93,15 +92,16 @@ def test_predictions_have_a_column_for_each_label(trained, table):
     limits = np.array(list(trained.read("several").results["tuned"]["thresholds"].values()))
     tuned = trained.read("several").results["tuned"]["metrics"]["test"]["f1_micro"]
     assert tuned == pytest.approx(sk.f1_score(own, chances > limits, average="micro"))
-
-
-def test_the_figures_of_a_split_are_those_of_each_label(trained, table):
     figures = json.loads((trained.path("several") / "evaluation/test/metrics.json").read_text())
-    own = table[[f"label:{name}" for name in LABELS]].to_numpy()
     assert [figures["per_class"][name]["support"] for name in LABELS] == own.sum(0).tolist()
     assert sum(map(sum, figures["confusion"]["loud"])) == figures["n"] == len(table)
     assert figures["tuned"]["per_class"].keys() == figures["tuned"]["confusion"].keys() == set(LABELS)
     assert "calibration" not in figures
+    vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
+    assert labels.shape == (len(vectors), 3)
+    made = api.project("several", method="pca", store=trained)
+    assert made["n"] == 16 and made["quality"]["silhouette_space"] is None
+    assert made["quality"]["reason"].startswith("the texts have several labels each")
 
 
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
@@ -122,7 +122,7 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
         api.evaluate("several", data=str(other), store=trained)
 
 
-def test_predict_and_inspect_name_every_label_that_is_said(trained):
+def test_predict_and_inspect_name_every_label_that_is_said(trained, tmp_path):
     found = api.predict("several", ["word1 warm late word2", "word1 word2"], store=trained)["predictions"]
     assert [row["labels"] for row in found] == [["late", "warm"], []]
     assert "label" not in found[0] and "labels_tuned" in found[0]
@@ -131,29 +131,9 @@ def test_predict_and_inspect_name_every_label_that_is_said(trained):
     assert inside["prediction"]["labels"] == ["late", "warm"]
     expected = list(found[0]["probabilities"].values())
     assert list(inside["prediction"]["probabilities"].values()) == pytest.approx(expected, abs=1e-6)
-
-
-def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
-    api.inspect("several", "word1 warm late word2", html=tmp_path / "a.html", store=trained)
-    assert "<h1>late, warm</h1>" in (tmp_path / "a.html").read_text()
-    api.inspect("several", "word1 word2", html=tmp_path / "b.html", store=trained)
-    assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
-
-
-def test_the_map_has_places_but_no_silhouette(trained):
-    vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
-    assert labels.shape == (len(vectors), 3)
-    made = api.project("several", method="pca", store=trained)
-    assert made["n"] == 16 and made["quality"]["silhouette_space"] is None
-    assert made["quality"]["reason"].startswith("the texts have several labels each")
-    assert made["quality"]["neighbours_kept"] > 0
-
-
-def test_a_baseline_says_several_labels_too(file, store, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    config = compose("tfidf-logreg", {"data.name": str(file)})
-    record = execute(store, store.create(config, "tfidf-logreg").run)
-    assert record.task == "multi" and set(record.results["metrics"]["test"]) >= {"f1_macro", "hamming_loss"}
+    for text, head in (("word1 warm late word2", "late, warm"), ("word1 word2", "none of them")):
+        api.inspect("several", text, html=tmp_path / "a.html", store=trained)
+        assert f"<h1>{head}</h1>" in (tmp_path / "a.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -170,18 +150,11 @@ def test_what_means_nothing_for_several_labels_is_refused_before_training(settin
     assert store.read(run).status == "failed"
 
 
-def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_path):
-    content = json.loads((trained.path("several") / RECORD).read_text())
-    del content["task"], content["results"]["tuned"]
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / RECORD).write_text(json.dumps(content))
-    assert RunStore(tmp_path).read("old").task == "single"
-    (tmp_path / "old" / RECORD).write_text(json.dumps({**content, "task": "many"}))
-    with pytest.raises(RunDamaged, match="task is 'many'"):
-        RunStore(tmp_path).read("old")
-
-
 def test_a_run_and_a_sentence_show_several_labels(trained):
+    row, *_ = api.scores(api.summary(trained.read("several")))
+    assert " | ".join(row) == (
+        "split | F1 macro, tuned | 95 % | TF-IDF, tuned | at 0.5 | TF-IDF at 0.5 | F1 micro at 0.5 | AUPR"
+    )
     run = Run("several", trained)
     page, tuned = run._repr_html_(), run.record.results["tuned"]["metrics"]["test"]["f1_macro"]
     assert f"<td>test</td><td>{tuned:.3f}</td>" in page and "F1 macro, tuned" in page
@@ -189,13 +162,6 @@ def test_a_run_and_a_sentence_show_several_labels(trained):
     assert said.prediction == api.inspect("several", "word1 warm late word2", store=trained)["prediction"]
     own = said.prediction["labels_tuned"]
     assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)
-
-
-def test_a_training_ends_with_macro_f1_its_interval_and_what_tuning_changes(trained):
-    row, *_ = api.scores(api.summary(trained.read("several")))
-    assert " | ".join(row) == (
-        "split | F1 macro, tuned | 95 % | TF-IDF, tuned | at 0.5 | TF-IDF at 0.5 | F1 micro at 0.5 | AUPR"
-    )
 
 
 def test_a_terminal_shows_each_label_at_both_thresholds_and_with_its_probability(say, file):

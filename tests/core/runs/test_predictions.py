@@ -72,6 +72,12 @@ def test_where_the_data_are_the_texts_are_read_again(store):
 
 
 def test_where_the_data_are_not_every_text_says_so(store, file):
+    rows = pd.read_csv(file)
+    rows.loc[0, "text"] = "quite another text"
+    rows.to_csv(file, index=False)
+    assert "not kept with this run" in read_predictions(path(store, "without"))["text"][0]
+    assert "have changed since it was trained" in lacks_texts(store.path("without"), store.read("without"))
+    predictions._texts.cache_clear()
     file.unlink()
     found = read_predictions(path(store, "without"))
     assert found["text"][3] == "(row 3 of test: its text is not kept with this run)"
@@ -81,14 +87,6 @@ def test_where_the_data_are_not_every_text_says_so(store, file):
     assert why.startswith("It was made without its texts, and the data of run 'without' cannot be read here")
     with pytest.raises(NotAvailable, match="speed and memory cannot be measured: it was made without its texts"):
         efficiency._measured(store, "without")
-
-
-def test_changed_data_are_not_taken_for_those_of_the_run(store, file):
-    rows = pd.read_csv(file)
-    rows.loc[0, "text"] = "quite another text"
-    rows.to_csv(file, index=False)
-    assert "not kept with this run" in read_predictions(path(store, "without"))["text"][0]
-    assert "have changed since it was trained" in lacks_texts(store.path("without"), store.read("without"))
 
 
 def test_a_run_keeps_how_its_file_was_read_and_no_line_of_it_without_texts(store):

@@ -67,6 +67,13 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
         MapFiles.of(store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
         MapFiles.of(store, evaluated, "../test", PCA)
+    path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"
+    whole = path.read_bytes()
+    np.save(path, np.zeros((3, 6), np.float32))
+    for content in (whole[:40], path.read_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(RunDamaged, match=r"embeddings\.npy"):
+            read_vectors(store.path(evaluated), "test", ("bad", "good"))
 
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])
@@ -80,17 +87,6 @@ def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
     assert api.project(evaluated, method="pca", store=store)["computed"]
     assert here.path("npy").read_bytes() == raw
     assert api.project(evaluated, method="pca", store=store) == {**first, "computed": False}
-
-
-@pytest.mark.parametrize("harm", ["short", "rows"])
-def test_embeddings_that_cannot_be_used_are_named(store, evaluated, harm):
-    path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"
-    if harm == "short":
-        path.write_bytes(path.read_bytes()[:40])
-    else:
-        np.save(path, np.zeros((3, 6), np.float32))
-    with pytest.raises(RunDamaged, match=r"embeddings\.npy"):
-        read_vectors(store.path(evaluated), "test", ("bad", "good"))
 
 
 @pytest.mark.slow

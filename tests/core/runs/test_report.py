@@ -1,5 +1,6 @@
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -7,16 +8,21 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation import yardstick as yardsticks
+from core.evaluation.costs import cheapest
 from core.evaluation.intervals import intervals
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
 from core.runs import seen
+from core.runs.costs import costs, lines
 from core.runs.judged import Wanted, judged, predictions_of
 from core.runs.load import load_run
-from core.runs.report import report, warnings
+from core.runs.report import DOUBT_SEED, MADE_UP, doubt, report, warnings
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
+from core.settings import LARGEST_SEED
+from core.text.nonsense import nonsense
 from core.text.passages import passages
+from core.training.config import TrainingConfig
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +39,6 @@ def own(loaded):
 def write(path, texts, labels, **columns):
     pd.DataFrame({"text": texts, "label": labels, **columns}).to_csv(path, index=False)
     return Wanted(str(path))
-
-
-@pytest.mark.slow
-def test_every_metric_has_an_interval(own):
-    assert own["n"] == 120 and set(own["metrics"]) == set(own["intervals"])
-    assert all(low <= own["metrics"][name] <= high for name, (low, high) in own["intervals"].items())
-    assert sum(map(sum, own["confusion"])) == 120
-    json.dumps(own, allow_nan=False)
 
 
 @pytest.mark.slow
@@ -61,36 +59,25 @@ def test_both_calibration_errors_are_told(loaded):
     assert told["as_trained"]["ece"] != pytest.approx(told["calibrated"]["ece"], abs=1e-2)
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
     assert (told["prior"], told["changed"]) == (None, 0)
-
-
-@pytest.mark.slow
-def test_towards_a_prior_answers_that_change_are_counted(loaded):
-    prior = {"negative": 0.05, "positive": 0.95}
-    sure = {**loaded.record.results, "temperature": {"value": 8.0, "rows": 500, "prior": prior}}
+    rows, prior = judged(loaded.record, wanted).rows["text"].tolist(), {"negative": 0.05, "positive": 0.95}
+    sure["temperature"] = {"value": 8.0, "rows": 500, "prior": prior}
     cold = dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, results=sure))
-    wanted = Wanted(loaded.record.config.data.name)
-    rows = judged(loaded.record, wanted).rows["text"].tolist()
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
     told = report(cold, judged(cold.record, wanted))["calibration"]
     count = int(((odds > 0) != (before[:, 1] > 0.5)).sum())
-    assert (told["prior"], told["changed"]) == (prior, count) and count > 5
+    assert (told["prior"], told["changed"]) == (prior, count) and count > 5, "answers that change are counted"
     said = "Temperature 8.00 towards the class prior, fitted on 500 validation rows: calibration error "
     assert told["note"].startswith(said) and told["note"].endswith(f"; {count} answers are another one.")
 
 
 @pytest.mark.slow
-def test_texts_with_half_their_words_unknown_are_counted(loaded, tmp_path):
-    texts = ["good word1 word2", "zzz bad", "zzz qqq www", "word1 bad zzz"]
-    wanted = write(tmp_path / "a.csv", texts, ["positive", "negative", "positive", "negative"])
-    found = report(loaded, judged(loaded.record, wanted))
-    assert found["unknown_words"] == {"rows": 2, "share": 0.5}
-    assert "2 texts (50 %) have half of the words or more unknown to the run." in found["warnings"]
-
-
-@pytest.mark.slow
-def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, finished):
+def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, tmp_path):
+    assert own["n"] == 120 and set(own["metrics"]) == set(own["intervals"])
+    assert all(low <= own["metrics"][name] <= high for name, (low, high) in own["intervals"].items())
+    assert sum(map(sum, own["confusion"])) == 120
+    json.dumps(own, allow_nan=False)
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
     trained = {tuple(loaded.tokenizer.encode(text).ids) for text in _split(loaded, "train")["text"]}
@@ -101,15 +88,29 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
     labels = rows["label"].to_numpy()[new]
     assert unseen["metrics"]["accuracy"] == pytest.approx(sk.accuracy_score(labels, probabilities.argmax(1)))
     assert unseen["intervals"] == intervals(labels, probabilities)
+    share, accuracy = round(seen["rows"] / 1.2), 100 * unseen["metrics"]["accuracy"]
+    assert f"{seen['rows']} rows ({share} %) are read like texts that the run was trained on." in own["warnings"][0]
+    assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
+    rows = _split(loaded, "train").head(4)
+    wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
+    found = report(loaded, judged(loaded.record, wanted))
+    assert found["seen_in_training"] == {"rows": 4, "share": 1.0, "ancestors": [], "unknown": []}
+    assert found["unseen"] is None
+    assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
 
 
 @pytest.mark.slow
 def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
+    """Texts that are read in part, and those with half of their words unknown, are told with their share."""
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
-    wanted = write(tmp_path / "a.csv", [long, "bad"], ["positive", "negative"])
+    wanted = write(tmp_path / "a.csv", [long, "zzz bad"], ["positive", "negative"])
     whole = report(loaded, judged(loaded.record, wanted))
-    assert whole["truncated"]["rows"] == 1 and whole["notes"] == []
+    assert whole["truncated"] == {"rows": 1, "share": 0.5, "most": most, "passages": False, "in_passages": True}
+    [note] = [each for each in whole["warnings"] if "1 text (50 %) is longer than 16 tokens" in each]
+    assert "--passage WORDS reads them whole" in note and whole["notes"] == []
+    assert whole["unknown_words"] == {"rows": 1, "share": 0.5}
+    assert "1 text (50 %) has half of the words or more unknown to the run." in whole["warnings"]
     found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
     some = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))["warnings"]
@@ -127,43 +128,12 @@ def _split(loaded, name):
     return trained_on(loaded.record).splits[name]
 
 
-def test_the_warning_says_how_many_and_what_is_left(own):
-    rows, accuracy = own["seen_in_training"]["rows"], 100 * own["unseen"]["metrics"]["accuracy"]
-    assert f"{rows} rows ({round(rows / 1.2)} %) are read like texts that the run was trained on." in own["warnings"][0]
-    assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
-
-
 @pytest.mark.slow
 def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_path):
     found = report(loaded, judged(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)))
     assert found["n"] == 2 and set(found["left_out"]) == {"roc_auc", "roc_auc_macro", "average_precision"}
     assert found["left_out"]["roc_auc"] == "no row is 'negative'"
     assert "Only 2 rows" in found["warnings"][0]
-
-
-@pytest.mark.slow
-def test_long_texts_are_told_with_their_share(loaded, tmp_path):
-    long = "good " * (loaded.tokenizer.max_length + 1)
-    wanted = write(
-        tmp_path / "long.csv", [long, "bad", "bad", "good"], ["positive", "negative", "negative", "positive"]
-    )
-    found = report(loaded, judged(loaded.record, wanted))
-    most = loaded.tokenizer.max_length
-    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": most, "passages": False, "in_passages": True}
-    [note] = [each for each in found["warnings"] if "1 text (25 %) is longer than 16 tokens" in each]
-    assert "--passage WORDS reads them whole" in note
-
-
-@pytest.mark.slow
-def test_all_rows_seen_leave_nothing_to_say_of_new_texts(loaded, tmp_path):
-    rows = _split(loaded, "train").head(4)
-    wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
-    found = report(loaded, judged(loaded.record, wanted))
-    assert (
-        found["seen_in_training"] == {"rows": 4, "share": 1.0, "ancestors": [], "unknown": []}
-        and found["unseen"] is None
-    )
-    assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
 
 
 def test_without_its_data_it_is_not_known_what_was_seen(loaded):
@@ -199,8 +169,23 @@ def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
 
 @pytest.mark.slow
 def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded, monkeypatch):
-    given = judged(loaded.record, Wanted())
+    given, told = judged(loaded.record, Wanted()), []
+
+    def stop(what, share):
+        told.append((what, share))
+        if share > 0.4:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        report(loaded, given, on_progress=stop)
+    asked = [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
+    assert told == asked
     first = report(loaded, given)
+    trained = trained_on(loaded.record)
+    assert set(first["yardsticks"]) == set(YARDSTICKS), "fitted on what it was trained on"
+    for model, measured in first["yardsticks"].items():
+        assert measured["metrics"] == pytest.approx(yardstick(trained, model)["splits"]["test"], abs=1e-6)
+        assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
     for module, name in ((seen, "trained_on"), (yardsticks, "fit_linear")):
         monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
     assert report(loaded, given) == first
@@ -216,29 +201,6 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
     assert found["warnings"][-1] == "4 values of 'source' with few rows (4 rows) stand together."
     with pytest.raises(InputError, match="--by sauce: the data have no such column; there are label, source"):
         report(loaded, judged(loaded.record, wanted), by="sauce")
-
-
-@pytest.mark.slow
-def test_both_yardsticks_stand_beside_it_fitted_on_what_it_was_trained_on(loaded):
-    trained = trained_on(loaded.record)
-    found = report(loaded, judged(loaded.record, Wanted()))["yardsticks"]
-    assert set(found) == set(YARDSTICKS)
-    for model, measured in found.items():
-        assert measured["metrics"] == pytest.approx(yardstick(trained, model)["splits"]["test"], abs=1e-6)
-        assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
-
-
-def test_progress_is_told_and_may_stop_it(loaded):
-    told = []
-
-    def stop(what, share):
-        told.append((what, share))
-        if share > 0.4:
-            raise Cancelled("enough")
-
-    with pytest.raises(Cancelled):
-        report(loaded, judged(loaded.record, Wanted()), on_progress=stop)
-    assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
 
 
 def test_nothing_to_warn_of_is_no_warning():
@@ -258,3 +220,86 @@ def test_nothing_to_warn_of_is_no_warning():
     (missing,) = warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
     assert missing == "There is no TF-IDF to compare with: the data are not here."
     assert alike == "No interval of F1, macro: every resample of these rows gives the same number."
+
+
+@pytest.fixture
+def store(finished):
+    return RunStore(finished)
+
+
+def saved(store, split):
+    frame = pd.read_parquet(store.path("mine") / "evaluation" / split / "predictions.parquet")
+    return (frame["label"] == "positive").to_numpy(), frame["probability:positive"].to_numpy()
+
+
+def test_the_cheapest_threshold_on_validation_is_priced_on_the_rows_that_are_evaluated(store):
+    record = store.read("mine")
+    chosen = lines(store, record, {"positive": 4, "negative": 1})
+    assert chosen["positive"].threshold == cheapest(*saved(store, "validation"), 4)
+    assert chosen["positive"].validation["n"] == len(saved(store, "validation")[0])
+    labels = np.array([0, 1, 1])
+    probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
+    if record.classes != ("negative", "positive"):
+        probabilities, labels = probabilities[:, ::-1], 1 - labels
+    found = costs(record, chosen, labels, probabilities)
+    assert list(found) == ["positive", "negative"] and found["positive"]["false_negatives"] == 1
+    assert found["positive"]["cost"] == (4 + found["positive"]["false_positives"]) / 3
+    assert found["positive"]["validation"] == chosen["positive"].validation
+
+
+def test_what_cannot_be_priced_is_refused_in_words(store, tmp_path):
+    record = store.read("mine")
+    with pytest.raises(InputError, match="--cost joy: no class of run 'mine'"):
+        lines(store, record, {"joy": 2})
+    with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):
+        lines(store, record, {"positive": 0})
+    shutil.copytree(store.path("mine"), tmp_path / "mine")
+    shutil.rmtree(tmp_path / "mine" / "evaluation" / "validation")
+    with pytest.raises(InputError, match="has no predictions of validation"):
+        lines(RunStore(tmp_path), record, {"positive": 2})
+
+
+LETTERS = ["a good film"]
+WHY = "its data are gone"
+
+
+def at(loaded, temperature, prior, **training):
+    told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
+    config = dataclasses.replace(
+        loaded.record.config, training=dataclasses.replace(loaded.record.config.training, **training)
+    )
+    record = dataclasses.replace(loaded.record, results={"temperature": told}, config=config)
+    return dataclasses.replace(loaded, record=record)
+
+
+@pytest.mark.slow
+def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
+    prior = {"negative": 0.6, "positive": 0.4}
+    own = at(loaded, 1.0, prior)
+    texts = [text for text in nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) == 1]
+    said = loaded.predict(texts).logits.astype(float)
+    p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))
+    found = doubt(own, LETTERS, WHY)
+    assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= MADE_UP
+    assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
+
+
+@pytest.mark.slow
+def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
+    found = doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
+    assert found["near"] == 1
+    said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
+    assert found["note"] == said + "(negative 0.90, positive 0.10)."
+
+
+@pytest.mark.slow
+def test_without_a_prior_in_the_record_it_is_that_of_the_data_or_of_classes_that_weigh_the_same(loaded):
+    assert doubt(at(loaded, 2.0, None), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = doubt(at(loaded, 1e6, None, class_weights="balanced"), LETTERS, WHY)
+    assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
+
+
+def test_no_training_makes_up_the_same_texts():
+    TrainingConfig(seed=LARGEST_SEED)
+    with pytest.raises(Exception, match="seed"):
+        TrainingConfig(seed=DOUBT_SEED)

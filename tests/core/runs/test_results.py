@@ -28,20 +28,14 @@ def judged():
 
 
 def test_the_table_names_classes_and_keeps_the_columns_of_the_data():
-    table = prediction_table(FRAME, PROBABILITIES, CLASSES)
-    assert list(table) == [
-        "row",
-        "text",
-        "label",
-        "predicted",
-        "probability:no",
-        "probability:yes",
-        "phenomenon",
-        "data:row",
-    ]
+    extra = pd.Series([1, "two", None, "\ud800"], dtype=object)
+    table = prediction_table(FRAME.assign(extra=extra), PROBABILITIES, CLASSES)
+    ours = ["row", "text", "label", "predicted", "probability:no", "probability:yes"]
+    assert list(table) == [*ours, "phenomenon", "data:row", "extra"]
     assert table["label"].tolist() == ["yes", "no", "no", "yes"]
     assert table["predicted"].tolist() == ["yes", "no", "yes", "yes"]
     assert table["data:row"].tolist() == [7, 8, 9, 10]
+    assert table["extra"].tolist() == ["1", "two", "None", "?"], "a column of mixed things is stored as text"
     assert np.array_equal(table["probability:yes"], PROBABILITIES[:, 1])
 
 
@@ -59,6 +53,12 @@ def test_three_files_hold_a_split(judged, tmp_path):
     low, high = found["intervals"]["accuracy"]
     assert low <= 0.75 <= high
     assert found["silhouette"]["rows"] == 4
+    rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
+    predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
+    write_split(tmp_path, Evaluated("one", rows, predictions, CLASSES))
+    found = json.loads((tmp_path / "evaluation" / "one" / "metrics.json").read_text())
+    assert "roc_auc" in found["left_out"] and "roc_auc" not in found["metrics"]
+    assert "left_out" in found["silhouette"]
 
 
 def test_half_the_space_for_embeddings_of_a_run_that_keeps_its_weights_small(judged, tmp_path):
@@ -68,18 +68,3 @@ def test_half_the_space_for_embeddings_of_a_run_that_keeps_its_weights_small(jud
     vectors, labels = read_vectors(tmp_path, "test", CLASSES)
     assert vectors.dtype == np.float32 and np.array_equal(vectors, judged.predictions.pooled), "whole numbers stay"
     assert labels.tolist() == FRAME["label"].tolist()
-
-
-def test_a_column_of_mixed_things_is_stored_as_text(judged):
-    frame = FRAME.assign(extra=pd.Series([1, "two", None, "\ud800"], dtype=object))
-    table = prediction_table(frame, PROBABILITIES, CLASSES)
-    assert table["extra"].tolist() == ["1", "two", "None", "?"]
-
-
-def test_one_class_only_leaves_undefined_measures_out(judged, tmp_path):
-    rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
-    predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
-    write_split(tmp_path, Evaluated("test", rows, predictions, CLASSES))
-    found = json.loads((tmp_path / "evaluation" / "test" / "metrics.json").read_text())
-    assert "roc_auc" in found["left_out"] and "roc_auc" not in found["metrics"]
-    assert "left_out" in found["silhouette"]

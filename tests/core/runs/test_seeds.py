@@ -24,10 +24,6 @@ def test_runs_that_differ_in_the_seed_are_one_model_called_by_its_preset():
     assert [record.run for record in model.records] == ["a", "b", "c"]
 
 
-def test_one_run_keeps_its_name():
-    assert [model.name for model in folded([run("mine")])] == ["mine"]
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -67,11 +63,9 @@ def test_a_training_that_was_repeated_counts_once_and_it_is_the_newest():
 def test_models_of_one_preset_are_told_apart_by_the_settings_that_differ():
     seeds = [run(f"{width}-{seed}", model__width=width, training__seed=seed) for width in (64, 128) for seed in (0, 1)]
     assert [model.name for model in folded(seeds)] == ["vanilla, width=64", "vanilla, width=128"]
-
-
-def test_models_that_no_setting_tells_apart_are_called_by_their_first_run():
     rows = [run(f"{data}-{seed}", data=data, training__seed=seed) for data in ("before", "after") for seed in (0, 1)]
-    assert [model.name for model in folded(rows)] == ["before-0", "after-0"]
+    assert [model.name for model in folded(rows)] == ["before-0", "after-0"], "no setting tells them apart"
+    assert [model.name for model in folded([run("mine")])] == ["mine"]
 
 
 def test_a_setting_of_a_newer_version_keeps_runs_apart():

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
+from statsmodels.stats.proportion import proportion_confint
+from waiting import dead
 
 from core import stored
 from core.config import RunConfig, compose
 from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
+from core.metrics import INTERVAL_VERSION
+from core.runs.folders import starters_dir
 from core.runs.record import LONGEST, RECORD, Process
 from core.runs.store import RunStore, _Memory, alive, this_process
 
@@ -148,6 +152,32 @@ def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, crea
     assert store.list()[0].reason.endswith(told)
 
 
+TOLD = [
+    (errno.ENOSPC, "disk is full"),
+    (errno.EROFS, "read-only"),
+    (errno.EACCES, "may not be written; .*SENTISCOPE_RUNS"),
+]
+
+
+@pytest.mark.parametrize(("number", "told"), TOLD)
+def test_what_cannot_be_written_leaves_the_old_record(store, created, tmp_path, monkeypatch, number, told):
+    def refuse(*_, **__):
+        raise OSError(number, "refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(StorageError, match=rf"first.run\.json.*{told}"):
+            store.update("first", status="done")
+        with pytest.raises(StorageError, match=told):
+            store.create(compose("vanilla"), "vanilla", "other")
+        patch.setattr(Path, "mkdir", refuse)
+        with pytest.raises(StorageError, match=told):
+            RunStore(tmp_path / "others").create(compose("vanilla"), "vanilla")
+    with pytest.raises(ValueError, match="Out of range float"):  # a mistake of ours
+        store.update("first", results={"metrics": {"test": {"roc_auc": float("nan")}}})
+    assert store.read("first") == created
+
+
 def test_what_is_written_is_cut_or_refused_where_nobody_could_read_it_back(store, created):
     failed = store.update("first", status="failed", reason="y" * 9_000, data_notes=("z" * 9_000,))
     assert len(failed.reason) == 9_000
@@ -205,14 +235,7 @@ def test_runs_are_listed_the_newest_first_by_the_names_of_their_folders(store, c
     assert store.read("renamed").run == "renamed"
 
 
-def dead():
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    started = psutil.Process(process.pid).create_time()
-    process.wait()
-    return Process(process.pid, started, this_process().host)
-
-
-def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store, created):
+def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store, created, monkeypatch):
     store.update("first", status="running", process=this_process())
     assert store.read("first").status == "running"
     gone = dead()
@@ -221,6 +244,18 @@ def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store,
     assert record.status == "failed" and f"number {gone.pid}" in record.reason
     assert "`sentiscope train --resume first` continues it" in record.reason
     assert store.list() == [record]
+
+    def ends(process):
+        store.update("first", status="done")
+        return False
+
+    store.update("first", process=this_process())
+    with pytest.raises(InputError, match="cancel it first: `sentiscope runs cancel first`"):
+        store.remove("first")
+    monkeypatch.setattr("core.runs.store.alive", ends)  # it writes its end and goes between our two looks
+    assert store.read("first").status == "done"
+    store.remove("first")
+    assert list(store.folder.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts at a time that no clock moves")
@@ -248,56 +283,6 @@ def test_living_processes_zombies_reused_numbers_and_other_machines():
         assert not alive(zombie)
     finally:
         process.wait()
-
-
-def test_a_run_in_training_is_not_removed(store, created):
-    store.update("first", status="running", process=this_process())
-    with pytest.raises(InputError, match="cancel it first: `sentiscope runs cancel first`"):
-        store.remove("first")
-    store.update("first", status="done")
-    store.remove("first")
-    assert list(store.folder.iterdir()) == []
-
-
-@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EROFS, "read-only")])
-def test_a_disk_that_refuses_leaves_the_old_record(store, created, monkeypatch, number, told):
-    def refuse(*_):
-        raise OSError(number, "refused")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", refuse)
-        with pytest.raises(StorageError, match=rf"first.run\.json.*{told}"):
-            store.update("first", status="done")
-        with pytest.raises(StorageError, match=told):
-            store.create(compose("vanilla"), "vanilla", "other")
-    assert store.read("first") == created
-
-
-def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(errno.EACCES, "refused")
-
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(StorageError, match=r"may not be written; .*SENTISCOPE_RUNS"):
-        RunStore(tmp_path / "runs").create(compose("vanilla"), "vanilla")
-
-
-def test_a_number_that_json_cannot_hold_is_a_mistake_of_ours(store, created):
-    with pytest.raises(ValueError, match="Out of range float"):
-        store.update("first", results={"metrics": {"test": {"roc_auc": float("nan")}}})
-    assert store.read("first") == created
-
-
-def test_a_process_that_writes_its_end_and_goes_between_two_looks_is_believed(store, monkeypatch):
-    run = store.create(compose("vanilla"), "vanilla").run
-    store.update(run, status="running", process=this_process())
-
-    def ends(process):
-        store.update(run, status="done")
-        return False
-
-    monkeypatch.setattr("core.runs.store.alive", ends)
-    assert store.read(run).status == "done"
 
 
 POISONED = {
@@ -382,3 +367,50 @@ def test_many_threads_may_list_while_records_change(store, config):
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(work, range(6)))
     assert {record.parameters for record in store.list()} == {9}
+
+
+OLD = {"accuracy": [1.0, 1.0], "ece": [0.03, 0.08], "f1_macro": [1.0, 1.0], "loss": [0.2, 0.4]}
+VALUES = {"accuracy": 1.0, "ece": 0.02, "f1_macro": 1.0, "loss": 0.3}
+
+
+def read_again(store, **results):
+    record = store.create(compose("vanilla"), "vanilla", "old")
+    store.write(dataclasses.replace(record, status="done", results=results))
+    return store.read("old").results
+
+
+def test_old_shares_are_wilsons_and_what_the_bootstrap_got_wrong_is_left_out(store):
+    known = {"silhouette": {"test": {"rows": 12, "of": 12}}}
+    found = read_again(store, metrics={"test": VALUES}, intervals={"test": OLD}, **known)
+    assert set(found["intervals"]["test"]) == {"accuracy", "loss"} and found["interval_version"] == INTERVAL_VERSION
+    assert found["intervals"]["test"]["accuracy"] == pytest.approx(proportion_confint(12, 12, method="wilson"))
+    assert found["intervals"]["test"]["loss"] == OLD["loss"]
+    store.remove("old")
+    found = read_again(store, metrics={"test": VALUES}, intervals={"test": OLD})
+    assert found["intervals"] == {"test": {"loss": [0.2, 0.4]}}, "a share of unknown rows has none"
+    store.remove("old")
+    given = {"intervals": {"test": OLD}, "interval_version": INTERVAL_VERSION}
+    assert read_again(store, metrics={"test": VALUES}, **given)["intervals"] == {"test": OLD}
+
+
+def test_intervals_at_tuned_thresholds_are_too(store):
+    tuned = {
+        "metrics": {"test": {"subset_accuracy": 0.5, "f1_macro": 0.6}},
+        "intervals": {"test": {"subset_accuracy": [0.4, 0.6], "f1_macro": [0.5, 0.7]}},
+    }
+    known = {"silhouette": {"test": {"rows": 0, "of": 20}}}
+    found = read_again(store, metrics={"test": {}}, intervals={"test": {}}, tuned=tuned, **known)["tuned"]["intervals"]
+    assert found["test"]["subset_accuracy"] == pytest.approx(proportion_confint(10, 20, method="wilson"))
+    assert found["test"]["f1_macro"] == [0.5, 0.7]
+
+
+@pytest.mark.parametrize("run", sorted(path.name for path in starters_dir().glob("starter-*")))
+def test_intervals_of_starters_are_todays_and_hold_their_values(run):
+    results = RunStore().read(run).results
+    for split, ranges in results["intervals"].items():
+        assert set(ranges) == set(results["metrics"][split])
+        for name, (low, high) in ranges.items():
+            assert low <= results["metrics"][split][name] <= high, (split, name)
+        n = results["silhouette"][split]["of"]
+        right = round(results["metrics"][split]["accuracy"] * n)
+        assert ranges["accuracy"] == pytest.approx(proportion_confint(right, n, method="wilson"))

@@ -52,11 +52,8 @@ def test_a_member_has_the_settings_of_its_cell_its_seed_and_what_suits_its_data(
     for config in (first.config, last.config):
         assert (config.training.epochs, config.data.limit, config.data.name) == (2, 500, "sst2")
         assert (config.text.max_length, config.text.min_freq, config.data.folds) == (64, 5, 0)
-
-
-def test_the_grid_wins_over_what_suits_the_data():
     found = members(plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,)))
-    assert [member.config.text.max_length for member in found] == [16, 32]
+    assert [member.config.text.max_length for member in found] == [16, 32], "the grid wins over what suits the data"
 
 
 def test_what_a_paper_does_to_its_texts_wins_over_what_suits_the_data_and_the_plan_over_both():
@@ -67,23 +64,19 @@ def test_what_a_paper_does_to_its_texts_wins_over_what_suits_the_data_and_the_pl
     assert [member.config.text.normaliser for member in chosen] == ["lower", "lower"]
 
 
-def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store):
+def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store, table, monkeypatch):
     saved = sweep.save(store, plan(folds=2))
     assert sweep.read(store, "study") == saved == plan(folds=2)
     assert members(sweep.read(store, "study")) == members(plan(folds=2))
-    assert sweep.names(store) == ["study"] and sweep.exists(store, "study")
-
-
-def test_a_plan_is_readable_by_a_person(store):
-    sweep.save(store, plan())
+    assert sweep.names(store) == ["study"] and sweep.exists(store, "study") and store.list() == []
     tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
     assert tree["models"] == ["vanilla", "ndt-01-n2"] and tree["grid"] == {"training.lr": ["1e-3", "0.01"]}
     assert tree["seeds"] == [0, 3] and tree["created"]
-
-
-def test_the_plans_are_no_runs(store):
-    sweep.save(store, plan())
-    assert store.list() == []
+    monkeypatch.chdir(table.parent)
+    assert sweep.save(store, plan(name="other", data=(table.name,))).data == (str(table),), "it holds from everywhere"
+    for name in ("", "../study", "none", "a/b", ".hidden"):
+        with pytest.raises(InputError, match="no sweep"):
+            sweep.read(store, name)
 
 
 def test_another_plan_of_the_same_name_is_refused_and_the_first_stays(store):
@@ -91,12 +84,6 @@ def test_another_plan_of_the_same_name_is_refused_and_the_first_stays(store):
     with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
         sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
     assert sweep.read(store, "study") == plan()
-
-
-def test_a_path_holds_from_everywhere(store, table, monkeypatch, tmp_path):
-    monkeypatch.chdir(table.parent)
-    assert sweep.save(store, plan(data=(table.name,))).data == (str(table),)
-    assert cells(sweep.read(store, "study"))[0].data == str(table)
 
 
 def test_a_run_of_somebody_else_with_the_name_of_a_member_is_not_taken_over(store, config):
@@ -138,29 +125,20 @@ def test_a_cell_that_is_not_valid_is_named(changes, words):
         members(plan(**changes))
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 9}', "\x00"])
-def test_a_damaged_plan_says_so(store, content):
-    sweep.save(store, plan())
-    sweep.path(store, "study").write_text(content)
-    with pytest.raises(RunDamaged, match=r"study\.json: cannot be read"):
-        sweep.read(store, "study")
-
-
 @pytest.mark.parametrize(
-    "change", [{"folds": "3"}, {"seeds": ["0"]}, {"models": "vanilla"}, {"grid": {"training.lr": "1"}}, {"grid": []}]
+    "damage",
+    [
+        *("", "[]", "{}", '{"schema": 1}', '{"schema": 9}', "\x00"),
+        *({"folds": "3"}, {"seeds": ["0"]}, {"models": "vanilla"}, {"grid": {"training.lr": "1"}}, {"grid": []}),
+    ],
 )
-def test_a_plan_with_the_wrong_types_says_so(store, change):
+def test_a_damaged_plan_says_so(store, damage):
     sweep.save(store, plan())
     file = sweep.path(store, "study")
-    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
-    with pytest.raises(RunDamaged, match="cannot be read"):
+    whole = json.loads(file.read_text())
+    file.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
+    with pytest.raises(RunDamaged, match=r"study\.json: cannot be read"):
         sweep.read(store, "study")
-
-
-@pytest.mark.parametrize("name", ["", "../study", "none", "a/b", ".hidden"])
-def test_a_sweep_that_is_not_there_says_so(store, name):
-    with pytest.raises(InputError, match="no sweep"):
-        sweep.read(store, name)
 
 
 def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
@@ -174,23 +152,17 @@ def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
     assert [record.run for record in store.list()] == [other] and sweep.names(store) == []
 
 
-def test_values_with_a_comma_stand_in_quotes():
+def test_a_grid_is_typed_as_name_and_values_of_which_those_with_a_comma_stand_in_quotes():
     assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4")
     assert split_values('"2,3,5","7"') == ("2,3,5", "7")
     assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
-
-
-@pytest.mark.parametrize("pair", ["a.b", "=1", ""])
-def test_a_grid_without_a_name_or_values_is_refused(pair):
-    with pytest.raises(ConfigError, match="write name=value"):
-        parse_grid([pair])
+    for pair in ("a.b", "=1", ""):
+        with pytest.raises(ConfigError, match="write name=value"):
+            parse_grid([pair])
 
 
 def test_seeds_are_a_number_of_them_or_themselves():
     assert parse_seeds("3") == (0, 1, 2) and parse_seeds("4, 7") == (4, 7) and parse_seeds("4,") == (4,)
-
-
-@pytest.mark.parametrize("text", ["", "x", "-1", "0", ",", "1.5", "99999999"])
-def test_seeds_that_are_none_are_refused(text):
-    with pytest.raises(ConfigError, match="--seeds"):
-        parse_seeds(text)
+    for text in ("", "x", "-1", "0", ",", "1.5", "99999999"):
+        with pytest.raises(ConfigError, match="--seeds"):
+            parse_seeds(text)

@@ -54,12 +54,6 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
     assert row["yardstick"]["accuracy"] == {"mean": 0.5, "deviation": 0.0, "n": 3}
 
 
-def test_one_run_has_no_deviation(store, made):
-    (row,) = table(store, made({"vanilla": 4}, seeds=(0,)))["rows"]
-    assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1}
-    assert row["together"] == {}
-
-
 @pytest.mark.slow
 def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, made):
     found = table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
@@ -73,19 +67,16 @@ def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, mad
     assert second == {"name": "f1_macro", "title": "F1, macro, seeds together"}
 
 
-def test_seeds_of_other_rows_say_why_they_cannot_answer_together(store, made):
-    plan = made({"vanilla": 4}, seeds=(0, 1))
-    path = store.path(members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
-    pd.read_parquet(path).iloc[1:].to_parquet(path)
-    found = table(store, plan, metrics=["accuracy"])
-    (row,) = found["rows"]
-    assert row["together"] == {} and found["together"] is None and "rows" in row["apart"]
-
-
 @pytest.mark.slow
 def test_seeds_of_each_fold_answer_together(store, made):
     (row,) = table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
+    plan = made({"vanilla": 4}, name="other")
+    path = store.path(members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
+    pd.read_parquet(path).iloc[1:].to_parquet(path)
+    found = table(store, plan, metrics=["accuracy"])
+    (row,) = found["rows"]
+    assert row["together"] == {} and found["together"] is None and "rows" in row["apart"], "seeds of other rows"
 
 
 @pytest.mark.slow
@@ -119,15 +110,6 @@ def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
 
 
 @pytest.mark.slow
-def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
-    base, better = table(store, made({"vanilla": 16, "bilstm": 4}), baseline="vanilla")["rows"]
-    assert base["versus_baseline"] == {}
-    found = better["versus_baseline"]["accuracy"]
-    assert found["difference"] == pytest.approx(12 / 40) and found["significant"]
-    assert 0 < found["low"] < 12 / 40 < found["high"] < 0.55
-
-
-@pytest.mark.slow
 def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
     rows = table(store, plan, baseline="vanilla", tests=False)["rows"]
@@ -144,12 +126,8 @@ def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
     pd.read_parquet(path).assign(text="another").to_parquet(path)
     found = table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
     assert "p" not in found and "not tested on the same rows" in found["untested"]
-
-
-def test_lost_predictions_leave_the_difference_without_a_test(store, made):
-    plan = made({"vanilla": 4}, seeds=(0,))
-    (store.path(members(plan)[0].run) / "evaluation" / "test" / "predictions.parquet").unlink()
-    found = table(store, plan)["rows"][0]["versus_yardstick"]["accuracy"]
+    path.unlink()
+    found = table(store, plan)["rows"][1]["versus_yardstick"]["accuracy"]
     assert found["difference"] == pytest.approx(0.4) and "p" not in found and found["untested"]
 
 
@@ -161,7 +139,7 @@ def test_runs_that_are_not_done_do_not_count(store, made):
     (row,) = table(store, plan)["rows"]
     assert (row["n"], row["of"], row["states"]) == (1, 3, {"waiting": 1, "done": 1, "failed": 1})
     assert [each["reason"] for each in row["members"]] == ["", "no memory", ""]
-    assert row["metrics"]["accuracy"]["n"] == 1
+    assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1} and row["together"] == {}
 
 
 def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_half_second(store, made):
@@ -178,11 +156,6 @@ def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_ha
     assert row["versus_yardstick"]["f1_macro"] == pytest.approx({"difference": 0.1, "runs": 1})
 
 
-def test_asked_metrics_stand_in_their_order_with_the_direction_in_which_they_are_better(store, made):
-    found = table(store, made({"vanilla": 4}), metrics=["loss", "accuracy"])
-    assert [(each["name"], each["better"]) for each in found["metrics"]] == [("loss", "lower"), ("accuracy", "higher")]
-
-
 def test_an_unknown_metric_or_baseline_is_refused(store, made):
     plan = made({"vanilla": 4})
     with pytest.raises(InputError, match="no metric 'acc'; there are accuracy"):
@@ -193,10 +166,15 @@ def test_an_unknown_metric_or_baseline_is_refused(store, made):
 
 @pytest.mark.slow
 def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, made):
-    lines = flat(table(store, made({"vanilla": 4, "bilstm": 8}), baseline="bilstm"))
+    whole = table(store, made({"vanilla": 4, "bilstm": 16}), metrics=["loss", "accuracy"], baseline="bilstm")
+    assert [(each["name"], each["better"]) for each in whole["metrics"]] == [("loss", "lower"), ("accuracy", "higher")]
+    against = whole["rows"][0]["versus_baseline"]["accuracy"]
+    assert against["significant"] and 0 < against["low"] < 12 / 40 < against["high"] < 0.55
+    assert whole["rows"][1]["versus_baseline"] == {}
+    lines = flat(whole)
     assert [line["cell"] for line in lines] == ["vanilla", "bilstm"] and lines[0].keys() == lines[1].keys()
     assert lines[0]["accuracy mean"] == pytest.approx(0.8875) and lines[0]["tfidf accuracy mean"] == 0.5
-    assert lines[0]["accuracy versus baseline difference"] == pytest.approx(0.1)
+    assert lines[0]["accuracy versus baseline difference"] == pytest.approx(12 / 40)
     assert lines[1]["accuracy versus baseline p"] is None
     known = {part: lines[0][f"accuracy versus yardstick {part}"] for part in ("difference", "low", "high", "runs")}
     assert known["low"] < known["difference"] == pytest.approx(0.3875) and known["runs"] == 2

@@ -43,7 +43,7 @@ def trained(file, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_record_has_span_metrics_with_intervals(trained):
+def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_path, monkeypatch):
     record = trained.read("names")
     assert (record.status, record.task) == ("done", "tokens")
     table = read_tags(trained.path("names"), "test")
@@ -52,6 +52,15 @@ def test_the_record_has_span_metrics_with_intervals(trained):
     low, high = record.results["intervals"]["test"]["span_f1"]
     assert low <= wanted <= high
     assert "whole text" in record.results["yardstick"]["left_out"]
+    (row,) = [row for row in api.runs_table(api.runs_list(trained)) if row["run"] == "names"]
+    (test,) = [row for row in api.scores(api.summary(record)) if row["split"] == "test"]
+    assert row["test span F1"] == test["span F1"] == record.results["metrics"]["test"]["span_f1"]
+    assert "predicted" in Run("names", trained).predictions()
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    assert "too few to compare" in split_differences(record, "test")["left_out"]
+    export_file(trained, "names", tmp_path / "names.zip")
+    other = RunStore(tmp_path / "runs")
+    assert read_tags(other.path(import_run(other, tmp_path / "names.zip")), "test").equals(table)
 
 
 @pytest.mark.slow
@@ -68,35 +77,15 @@ def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_
     (found,) = api.predict("names", ["Almo  walked to\tPell ."], store=trained)["predictions"]
     assert found["words"] == ["Almo", "walked", "to", "Pell", "."]
     assert len(found["tags"]) == len(found["probabilities"]) == 5
-    (tmp_path / "in.txt").write_text("Almo walked .\n\nPell is long .\n")
-    api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
-    assert "Almo" in (tmp_path / "out.conll").read_text()
-    assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
-
-
-def test_words_beyond_the_longest_text_are_outside_and_counted_as_cut(trained, tmp_path):
     short, long = api.predict("names", ["Almo walked .", "Almo " * 100], store=trained)["predictions"]
     assert long["probabilities"][-1] is None and long["tags"][-1] == "O"
     assert (short["read"], short["cut"]) == (3, 0)
     assert (long["read"], long["cut"]) == (trained.read("names").max_length, 100 - trained.read("names").max_length)
-    (tmp_path / "in.txt").write_text("Almo walked .\n" + "Almo " * 100)
+    (tmp_path / "in.txt").write_text("Almo walked .\n\n" + "Almo " * 100)
     written = api.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
     assert (written["rows"], written["cut"]) == (2, 1)
-
-
-def test_training_compares_its_splits_of_tagged_words(trained, file, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
-    record = trained.read("names")
-    found = split_differences(record, "test")
-    assert "too few to compare" in found["left_out"] and split_differences(record, "train") is None
-
-
-def test_lists_and_tables_have_span_f1(trained):
-    (row,) = [row for row in api.runs_table(api.runs_list(trained)) if row["run"] == "names"]
-    assert row["test span F1"] == trained.read("names").results["metrics"]["test"]["span_f1"]
-    (test,) = [row for row in api.scores(api.summary(trained.read("names"))) if row["split"] == "test"]
-    assert test["span F1"] == row["test span F1"]
-    assert "predicted" in Run("names", trained).predictions()
+    assert "Almo" in (tmp_path / "out.conll").read_text()
+    assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
 def copied(store):
@@ -150,40 +139,9 @@ def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model,
     trained.remove("not")
 
 
-def test_a_run_travels(trained, tmp_path):
-    archive = tmp_path / "names.zip"
-    export_file(trained, "names", archive)
-    other = RunStore(tmp_path / "runs")
-    name = import_run(other, archive)
-    assert read_tags(other.path(name), "test").equals(read_tags(trained.path("names"), "test"))
-
-
 @pytest.mark.slow
 def test_a_made_up_task_is_learned(tmp_path):
-    found = api.train(
-        str(write_conll(tmp_path / "names.conll", 400)),
-        "vanilla",
-        {**SETTINGS, "model.width": 32, "training.epochs": 12, "training.patience": 0},
-        store=RunStore(tmp_path / "runs"),
-        name="names",
-    )
-    assert found["metrics"]["test"]["span_f1"] > 0.9
-
-
-@pytest.mark.slow
-def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
-    folder = backbone(tmp_path / "bert")
-    settings = {**SETTINGS, "model.backbone": str(folder)}
-    settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
-    store = RunStore(tmp_path / "runs")
-    api.train(str(file), "pretrained", settings, store=store, name="b")
-    assert store.read("b").status == "done"
-    assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
-
-
-@pytest.mark.slow
-def test_a_word_with_a_blank_that_does_not_break_is_one_word_and_an_escape_stays_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    """A blank that does not break is part of a word, and an escape stays as it is."""
     rows = [
         [(f"about{n}", "O"), ("10\u00a0000", "B-SUM"), (r"euro\u0020x", "I-SUM"), ("were", "O"), ("paid", "O")]
         for n in range(40)
@@ -195,3 +153,14 @@ def test_a_word_with_a_blank_that_does_not_break_is_one_word_and_an_escape_stays
     table = read_tags(store.path("sums"), "test")
     assert {len(tags) for name in ("label", "predicted") for tags in table[name]} == {5}
     assert api.evaluate("sums", store=store)["metrics"]["span_f1"] > 0.9
+
+
+@pytest.mark.slow
+def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
+    folder = backbone(tmp_path / "bert")
+    settings = {**SETTINGS, "model.backbone": str(folder)}
+    settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
+    store = RunStore(tmp_path / "runs")
+    api.train(str(file), "pretrained", settings, store=store, name="b")
+    assert store.read("b").status == "done"
+    assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])

@@ -57,6 +57,14 @@ def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **
     )
 
 
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    """A training of three epochs at its end; read only."""
+    job = training(tmp_path_factory.mktemp("whole"))
+    job.run()
+    return job
+
+
 @pytest.fixture
 def make(tmp_path):
     """Builds a training run in a folder of its own: make(name="a", **settings)."""

@@ -32,7 +32,7 @@ def test_a_device_that_is_not_here_is_refused_by_its_setting(monkeypatch, name):
 def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gains):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor : 0\nflags\t\t: {flags}\n")
-    assert cpu_has_bfloat16(cpuinfo) is gains
+    assert cpu_has_bfloat16(cpuinfo) is gains and cpu_has_bfloat16(tmp_path / "none") is False
     monkeypatch.setattr(room, "cpu_has_bfloat16", lambda: gains)
     check_precision("float32", CPU)
     if gains:
@@ -40,10 +40,6 @@ def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gai
     else:
         with pytest.raises(ConfigError, match=r"training\.precision=bfloat16.*slower.*float32"):
             check_precision("bfloat16", CPU)
-
-
-def test_without_cpuinfo_bfloat16_is_not_assumed(tmp_path):
-    assert cpu_has_bfloat16(tmp_path / "none") is False
 
 
 @pytest.mark.slow

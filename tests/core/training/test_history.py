@@ -18,23 +18,21 @@ def write(path, *rows):
             writer.write(each)
 
 
-def test_rows_come_back_as_they_were_written_to_the_last_digit(tmp_path):
+def test_rows_come_back_as_they_were_written_to_the_last_digit_once_each_is_written(tmp_path):
     path = tmp_path / "history.jsonl"
-    rows = [row(0, loss=None), row(1, **{"loss": 0.1, "lambda": [[0.15312500298023224], [1 / 3]]})]
-    write(path, *rows)
-    assert read_history(path).rows == rows
-    assert read_history(path).skipped == 0
-
-
-def test_each_row_can_be_read_before_the_file_is_closed(tmp_path):
-    path = tmp_path / "history.jsonl"
+    assert read_history(path).rows == []
+    rows = [row(0, loss=None), row(1, **{"loss": 0.1, "lambda": [[0.15312500298023224], [1 / 3]]}), row(1, "epoch")]
     with HistoryWriter(path) as writer:
-        writer.write(row(1))
-        assert len(read_history(path).rows) == 1
-
-
-def test_a_missing_file_is_an_empty_history(tmp_path):
-    assert read_history(tmp_path / "none.jsonl").rows == []
+        for number, each in enumerate(rows, start=1):
+            writer.write(each)
+            assert read_history(path).rows == rows[:number]
+    assert read_history(path).skipped == 0 and read_history(path).kind("epoch") == rows[2:]
+    write(path, row(2, loss=float("nan"), validation={"roc_auc": float("inf")}))
+    assert "NaN" not in path.read_text() and "Infinity" not in path.read_text()
+    assert read_history(path).rows[3]["validation"] == {"roc_auc": None}
+    path.write_bytes(path.read_bytes() + b'{"kind": "st')
+    write(path, row(3))
+    assert read_history(path).rows[-1] == row(3), "a line that a kill cut off spoils no later row"
 
 
 @pytest.mark.parametrize(
@@ -47,10 +45,12 @@ def test_a_missing_file_is_an_empty_history(tmp_path):
         b'{"kind": "other", "step": 1}',
         b'{"kind": "step", "step": "1"}',
         b'{"kind": "step"}',
+        b'{"kind": "step", "step": 1, "validation": {"accuracy": 1.0, "loss": "x"}}',
         b"[" * 100_000,
     ],
 )
-def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, garbage):
+def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, monkeypatch, garbage):
+    monkeypatch.setattr("core.stored._named", lambda *_: pytest.fail("5 million names took 38 s"))
     path = tmp_path / "history.jsonl"
     write(path, row(1))
     path.write_bytes(path.read_bytes() + garbage + b"\n" + json.dumps(row(2)).encode() + b"\n")
@@ -59,17 +59,11 @@ def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, ga
     assert found.skipped == 1
 
 
-def test_a_line_that_a_kill_cut_off_spoils_no_later_row(tmp_path):
-    path = tmp_path / "history.jsonl"
-    path.write_bytes(json.dumps(row(1)).encode() + b'\n{"kind": "st')
-    write(path, row(2))
-    assert [each["step"] for each in read_history(path).rows] == [1, 2]
-
-
 def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
     path = tmp_path / "history.jsonl"
-    write(path, row(0), row(5), row(5, "epoch"), row(6))
+    write(path, row(0, energy={"joules": 5}), row(5), row(5, "epoch"), row(6))
     truncate(path, 5)
+    assert read_history(path).rows[0] == row(0, energy={"joules": 5}), "fields of a newer version stay"
     assert [(each["kind"], each["step"]) for each in read_history(path).rows] == [
         ("step", 0),
         ("step", 5),
@@ -77,19 +71,6 @@ def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
     ]
     truncate(tmp_path / "none.jsonl", 5)
     assert not (tmp_path / "none.jsonl").exists()
-
-
-def test_numbers_that_json_cannot_hold_become_null(tmp_path):
-    path = tmp_path / "history.jsonl"
-    write(path, row(1, loss=float("nan"), validation={"roc_auc": float("inf")}))
-    assert "NaN" not in path.read_text() and "Infinity" not in path.read_text()
-    assert read_history(path).rows[0]["validation"] == {"roc_auc": None}
-
-
-def test_rows_of_one_kind(tmp_path):
-    path = tmp_path / "history.jsonl"
-    write(path, row(1), row(1, "epoch"))
-    assert [each["kind"] for each in read_history(path).kind("epoch")] == ["epoch"]
 
 
 def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
@@ -105,7 +86,7 @@ def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
         writer.write(row(1))
 
 
-def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwritten(tmp_path):
+def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwritten(tmp_path, monkeypatch):
     path = tmp_path / "history.jsonl"
     path.mkdir()
     found = read_history(path)
@@ -113,6 +94,12 @@ def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwrit
     assert found.unreadable == f"{path}: cannot be read: this is a folder, not a file"
     with pytest.raises(RunDamaged, match="cannot be read"):
         truncate(path, 5)
+
+    def refuse(path, limit):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(history, "regular_bytes", refuse)
+    assert read_history(path).unreadable.endswith("cannot be read: Permission denied")
 
 
 @pytest.mark.parametrize(
@@ -128,21 +115,6 @@ def test_a_history_without_end_is_not_taken_apart(tmp_path, content, said):
     found = read_history(path)
     assert found.rows == []
     assert said in found.unreadable
-
-
-def test_a_damaged_line_is_left_out_without_a_search_for_the_name_in_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("core.stored._named", lambda *_: pytest.fail("5 million names took 38 s"))
-    path = tmp_path / "history.jsonl"
-    write(path, {**row(1), "validation": {"accuracy": 1.0, "loss": "x"}})
-    assert read_history(path).skipped == 1
-
-
-def test_a_history_that_may_not_be_read_says_so(tmp_path, monkeypatch):
-    def refuse(path, limit):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(history, "regular_bytes", refuse)
-    assert read_history(tmp_path / "history.jsonl").unreadable.endswith("cannot be read: Permission denied")
 
 
 @pytest.mark.parametrize(
@@ -167,10 +139,3 @@ def test_a_row_with_poison_in_it_is_left_out(tmp_path, poison):
     found = read_history(path)
     assert [each["step"] for each in found.rows] == [1, 3]
     assert found.skipped == 1
-
-
-def test_fields_of_a_newer_version_stay_in_a_row_and_in_the_file(tmp_path):
-    path = tmp_path / "history.jsonl"
-    write(path, row(1, energy={"joules": 5}), row(2))
-    truncate(path, 1)
-    assert read_history(path).rows == [row(1, energy={"joules": 5})]

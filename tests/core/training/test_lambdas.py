@@ -22,6 +22,10 @@ def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
     row = read_lambdas(model, PROBE)
     assert row == {"lambda": [layer[:, 0].tolist() for layer in model.lambdas()]}
     assert [len(layer) for layer in row["lambda"]] == [2, 2]
+    own = read_lambdas(tiny(components=2, mixing="differential"), PROBE)
+    assert own["lambda"][0][0] == pytest.approx(0.2, abs=0.1), "with its own sign"
+    linear = build(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
+    assert read_lambdas(tiny(), PROBE) == read_lambdas(linear, PROBE) == {}
 
 
 def test_a_change_in_the_last_bit_of_a_float_can_be_seen():
@@ -41,10 +45,6 @@ def test_a_lambda_per_head_is_told_per_head_and_as_their_mean():
     assert row["lambda"][0][0] == pytest.approx((first + second) / 2)
 
 
-def test_differential_lambda_is_told_with_its_own_sign():
-    assert read_lambdas(tiny(components=2, mixing="differential"), PROBE)["lambda"][0][0] == pytest.approx(0.2, abs=0.1)
-
-
 def test_a_lambda_of_the_input_is_the_mean_over_real_tokens_and_leaves_the_model_training():
     model = tiny(components=2, mixing="differential-v2").train()
     row = read_lambdas(model, PROBE)
@@ -54,9 +54,3 @@ def test_a_lambda_of_the_input_is_the_mean_over_real_tokens_and_leaves_the_model
         real = -seen.coefficients[:, 1, :, :, 0].transpose(1, 2)[trace.keep]  # (tokens, H)
         assert row["lambda_heads"][layer][0] == pytest.approx(real.mean(0).tolist())
         assert row["lambda"][layer] == [pytest.approx(real.mean().item())]
-
-
-def test_plain_attention_and_linear_models_have_none():
-    assert read_lambdas(tiny(), PROBE) == {}
-    linear = build(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
-    assert read_lambdas(linear, PROBE) == {}

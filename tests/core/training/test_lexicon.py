@@ -18,11 +18,8 @@ PLAIN = [f"word{number}" for number in range(20)]
 def tokenizer(tmp_path) -> Tokenizer:
     """A vocabulary in which eight words have a polarity of 1 or -1."""
     path = tmp_path / "words.tsv"
-    path.write_text(
-        "word\tpolarity\n"
-        + "\n".join(f"{word}\t{value}" for words, value in ((GOOD, 1), (BAD, -1)) for word in words)
-        + "\n"
-    )
+    rows = [f"{word}\t{value}" for words, value in ((GOOD, 1), (BAD, -1)) for word in words]
+    path.write_text("\n".join(["word\tpolarity", *rows]) + "\n")
     words = " ".join([*GOOD, *BAD, *PLAIN, "film"])
     return fit_tokenizer([words], TextConfig(lexicon=str(path), min_freq=1, max_length=60))
 

@@ -7,14 +7,18 @@ import torch
 from stopping import StopAfter
 from torch.nn import functional as F
 
+from core.config import compose
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.config import AttentionConfig
 from core.models.trace import Batch
+from core.text.ids import UNKNOWN
 from core.text.token_table import TokenTable
-from core.training import device, stage
+from core.training import device, loop, stage
 from core.training.batches import Examples, plan
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
+from core.training.loss import Loss
+from core.training.masked import forget_words
 from core.training.stage import Events, rate
 
 
@@ -44,20 +48,13 @@ def rows_without_time(job):
 
 
 @pytest.mark.slow
-def test_a_small_task_is_learned(make):
-    job = make(epochs=12)
-    outcome = job.run()
-    assert outcome.best >= 0.9
-    assert outcome.steps == 12 * 7
-    assert not job.model.training
-    losses = [row["train_loss"] for row in read_history(job.history).kind("epoch")]
-    assert losses[-1] < losses[0] / 2
-
-
-@pytest.mark.slow
-def test_what_is_learned_can_differ_from_the_labels_and_have_rows_of_its_own(make):
+def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make):
     """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
     job = make(epochs=12)
+    assert job.run().best >= 0.9
+    losses = [row["train_loss"] for row in read_history(job.history).kind("epoch")]
+    assert losses[-1] < losses[0] / 2 and not job.model.training
+    job = make("more", epochs=12)
     tokens, labels = job.training.tokens, job.training.labels
     twice = TokenTable(np.tile(tokens.flat, 2), np.append(tokens.offsets, tokens.offsets[1:] + tokens.offsets[-1]))
     hard = np.eye(job.classes, dtype=np.float32)[labels]
@@ -72,74 +69,34 @@ def test_what_is_learned_can_differ_from_the_labels_and_have_rows_of_its_own(mak
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make):
-    first, again, other = make("a"), make("b"), make("c", seed=1)
-    for job in (first, again, other):
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make, whole):
+    again, other = make("b"), make("c", seed=1)
+    for job in (again, other):
         job.run()
         torch.rand(5)  # whatever else draws numbers in between does not matter
-    assert same(weights(first), weights(again))
-    assert rows_without_time(first) == rows_without_time(again)
-    assert not same(weights(first), weights(other))
+    assert same(weights(whole), weights(again))
+    assert rows_without_time(whole) == rows_without_time(again)
+    assert not same(weights(whole), weights(other))
+    ended = make("b")
+    ended._update = None  # calling it would fail: what has ended only hands back its best weights
+    assert ended.run().steps == 21 and same(weights(whole), weights(ended))
+
+
+STOPS = [*((Cancelled, StopAfter(updates)) for updates in (0, 7, 8)), *((Killed, KillAt(step)) for step in (1, 7, 11))]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("updates", [0, 1, 4, 7, 8, 20])
-def test_a_cancelled_training_resumes_to_the_bit(make, updates):
-    whole = make("whole")
-    whole.run()
-    with pytest.raises(Cancelled):
-        make("cut", events=StopAfter(updates)).run()
+@pytest.mark.parametrize(("error", "stop"), STOPS)
+def test_a_training_that_is_cancelled_or_killed_between_checkpoints_resumes_to_the_bit(make, whole, error, stop):
+    with pytest.raises(error):
+        make("cut", events=stop).run()
+    before = load_checkpoint(make("cut").checkpoint)
     torch.rand(5)
     resumed = make("cut")
     outcome = resumed.run()
     assert same(weights(whole), weights(resumed))
     assert rows_without_time(whole) == rows_without_time(resumed)
-    assert outcome.steps == 21
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 5, 7, 11, 21])
-def test_a_training_killed_between_checkpoints_resumes_to_the_bit(make, step):
-    whole = make("whole")
-    whole.run()
-    with pytest.raises(Killed):
-        make("cut", events=KillAt(step)).run()
-    resumed = make("cut")
-    resumed.run()
-    assert same(weights(whole), weights(resumed))
-    assert rows_without_time(whole) == rows_without_time(resumed)
-
-
-@pytest.mark.slow
-def test_checkpoints_come_by_the_clock_within_an_epoch(make, monkeypatch):
-    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
-    saved = []
-
-    class Seen(Events):
-        def saved(self, progress, steps):
-            saved.append((progress.step, steps))
-
-    make(events=Seen(), epochs=1).run()
-    assert saved == [(step, 7) for step in range(8)]
-
-
-@pytest.mark.slow
-def test_a_finished_training_only_hands_back_its_best_weights(make):
-    first = make()
-    first.run()
-    again = make()
-    again._update = None  # calling it would fail
-    outcome = again.run()
-    assert same(weights(first), weights(again))
-    assert outcome.steps == 21
-
-
-@pytest.mark.slow
-def test_time_adds_up_over_resumed_parts(make):
-    with pytest.raises(Cancelled):
-        make(events=StopAfter(3)).run()
-    before = load_checkpoint(make().checkpoint).progress.seconds
-    assert make().run().seconds > before > 0
+    assert outcome.steps == 21 and outcome.seconds > (before.progress.seconds if before else 0)
 
 
 def scripted(values, name="accuracy"):
@@ -148,48 +105,40 @@ def scripted(values, name="accuracy"):
 
 
 @pytest.mark.slow
-def test_the_best_epoch_is_kept_and_patience_ends_the_training(make):
-    kept = []
+def test_the_best_epoch_is_kept_and_patience_ends_the_training_for_good(make, monkeypatch):
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
+    kept, saved = [], []
 
     class Keep(Events):
         def best(self, model):
             kept.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+
+        def saved(self, progress, steps):
+            saved.append((progress.step, steps))
 
     job = make(epochs=9, patience=2, score=scripted([0.5, 0.7, 0.7, 0.6, 0.9]), events=Keep())
     outcome = job.run()
     assert (outcome.best_epoch, outcome.best, outcome.steps) == (1, 0.7, 4 * 7)
     assert [row["best"] for row in read_history(job.history).kind("epoch")] == [True, True, False, False]
     assert len(kept) == 2 and same(weights(job), kept[1])
+    assert saved[:9] == [*((step, 63) for step in range(8)), (7, 63)], "checkpoints by the clock within an epoch"
+    assert make(epochs=9, patience=2, score=scripted([])).run().steps == 28, "it stays stopped"
+    assert make("endless", epochs=4, patience=0, score=scripted([0.5, 0.4, 0.3, 0.2])).run().steps == 28
 
 
 @pytest.mark.slow
-def test_patience_0_never_stops_early(make):
-    assert make(epochs=4, patience=0, score=scripted([0.5, 0.4, 0.3, 0.2])).run().steps == 28
-
-
-@pytest.mark.slow
-def test_a_stopped_training_stays_stopped_when_resumed(make):
-    values = [0.5, 0.4, 0.3]
-    make(epochs=9, patience=2, score=scripted(values)).run()
-    assert make(epochs=9, patience=2, score=scripted([])).run().steps == 21
-
-
-@pytest.mark.slow
-def test_of_losses_the_smallest_is_best(make):
-    job = make(epochs=3, metric="loss", lr=1e-3)
+def test_of_losses_the_smallest_is_best_and_it_is_the_plain_cross_entropy(make):
+    job = make(epochs=3, metric="loss", lr=1e-3, label_smoothing=0.3, class_weights="balanced", batching="fixed")
+    widths = set()
+    job.model.register_forward_pre_hook(lambda model, args: widths.add((model.training, args[0].ids.shape[1])))
     outcome = job.run()
     losses = [row["validation"]["loss"] for row in read_history(job.history).kind("epoch")]
     assert outcome.best == min(losses)
-
-
-@pytest.mark.slow
-def test_the_validation_loss_is_the_plain_cross_entropy(make):
-    job = make(epochs=1, label_smoothing=0.3, class_weights="balanced")
-    job.run()
     batch = Batch.of(job.validation.tokens.padded(np.arange(20)))
     with torch.no_grad():
         expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
-    assert read_history(job.history).kind("epoch")[0]["validation"]["loss"] == pytest.approx(expected, rel=1e-5)
+    assert min(losses) == pytest.approx(expected, rel=1e-5)
+    assert {width for learning, width in widths if learning} == {12}, "as wide as the longest text may be"
 
 
 @pytest.mark.slow
@@ -221,15 +170,8 @@ def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clippe
     assert norm == pytest.approx(1e-3 if clipped else logged, rel=1e-3)
 
 
-def test_only_lambda_is_in_the_group_without_decay(make):
-    job = make(weight_decay=0.3)
-    decays = {id(p): group["weight_decay"] for group in job.optimizer.groups for p in group["params"]}
-    for name, parameter in job.model.named_parameters():
-        assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.3)
-
-
 @pytest.mark.slow
-def test_lambda_learns_at_its_own_rate_and_goes_on_to_the_bit(make):
+def test_lambda_learns_at_its_own_rate_and_is_not_decayed(make):
     """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
     usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)
     before = weights(usual)
@@ -239,13 +181,9 @@ def test_lambda_learns_at_its_own_rate_and_goes_on_to_the_bit(make):
     for name, start in before.items():
         factor = 10 if name.endswith(("lambda_q", "lambda_k")) else 1
         torch.testing.assert_close(ten[name] - start, factor * (one[name] - start), rtol=1e-3, atol=1e-6)
-    whole = make("whole", lambda_lr=10.0)
-    whole.run()
-    with pytest.raises(Cancelled):
-        make("cut", events=StopAfter(4), lambda_lr=10.0).run()
-    resumed = make("cut", lambda_lr=10.0)
-    resumed.run()
-    assert same(weights(whole), weights(resumed)) and not same(weights(whole), weights(make("other")))
+    decays = {id(p): group["weight_decay"] for group in faster.optimizer.groups for p in group["params"]}
+    for name, parameter in faster.model.named_parameters():
+        assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.1)
 
 
 @pytest.mark.slow
@@ -301,16 +239,10 @@ def test_empty_texts_and_batches_of_one_row_train(make, batching):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("batching", "widths"), [("fixed", {12}), ("length", set(range(1, 11)))])
-def test_fixed_batches_are_as_wide_as_the_longest_text_may_be(make, batching, widths):
-    job, seen = make(batching=batching, epochs=1), set()
-    job.model.register_forward_pre_hook(lambda model, args: seen.add((model.training, args[0].ids.shape[1])))
-    job.run()
-    assert {width for training, width in seen if training} <= widths
-
-
-@pytest.mark.slow
 def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch):
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: False)
+    with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
+        make(precision="bfloat16")
     monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: True)
     job = make(precision="bfloat16", epochs=1)
     seen = set()
@@ -321,31 +253,11 @@ def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch)
     assert seen == {(True, True), (False, False)}
 
 
-def test_bfloat16_is_refused_before_anything_is_trained(make, monkeypatch):
-    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: False)
-    with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
-        make(precision="bfloat16")
-
-
 def test_a_checkpoint_of_another_model_is_told(make):
     with pytest.raises(Cancelled):
         make(events=StopAfter(2)).run()
     with pytest.raises(RunDamaged, match="does not fit this run"):
         make(model=dataclasses.replace(make.model, layers=1)).run()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("portions", [2, 3, 100])
-def test_a_batch_read_in_portions_makes_the_same_step(make, portions):
-    """Without dropout the gradients of the portions, each by its share of the rows, add up to that of the batch."""
-    model = dataclasses.replace(make.model, dropout=0.0)
-    jobs = [make(name, model=model, epochs=1, portions=many) for name, many in (("whole", 1), ("parted", portions))]
-    for job in jobs:
-        job.run()
-    whole, parted = (next(row for row in rows_without_time(job) if row.get("loss")) for job in jobs)
-    assert parted["loss"] == pytest.approx(whole["loss"], rel=1e-5)
-    assert parted["grad_norm"] == pytest.approx(whole["grad_norm"], rel=1e-4)
-    assert load_checkpoint(jobs[1].checkpoint).progress.step == 7
 
 
 @pytest.mark.parametrize(
@@ -365,7 +277,7 @@ def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
     taught = settings.pop("taught", False)
     model = dataclasses.replace(make.model, dropout=0.0, **changes)
     found = []
-    for portions in (1, 3):
+    for portions in (1, 3, 100):
         job = make(f"in {portions}", model=model, rows=60, portions=portions, **settings)
         labels = (np.arange(60) % 10 == 0).astype(np.int64)
         texts = [list(range(2, 3 + row % 9)) for row in range(60)]
@@ -373,9 +285,129 @@ def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
         job = dataclasses.replace(job, training=Examples(TokenTable.of(texts), labels, targets))
         rows = np.array([0, 10, 20, 3, 4, 5, 6, 7])
         losses = [loss for loss in job._losses(rows) if loss.backward() is None]
-        assert len(losses) == portions
+        assert len(losses) == min(portions, len(rows))
         found.append((sum(losses).item(), {name: each.grad for name, each in job.model.named_parameters()}))
-    (whole, gradient), (sum_of_parts, added) = found
-    assert sum_of_parts == pytest.approx(whole, abs=1e-6)
-    for name, each in gradient.items():
-        assert (each is None and added[name] is None) or torch.allclose(each, added[name], atol=1e-6), name
+    (whole, gradient), *parted = found
+    for sum_of_parts, added in parted:
+        assert sum_of_parts == pytest.approx(whole, abs=1e-6)
+        for name, each in gradient.items():
+            assert (each is None and added[name] is None) or torch.allclose(each, added[name], atol=1e-6), name
+
+
+def factors(schedule, steps=100, warmup=0.1):
+    return [rate(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps + 1)]
+
+
+def test_the_warm_up_rises_in_equal_parts_to_one():
+    assert factors("constant")[:10] == [pytest.approx((step + 1) / 11) for step in range(10)]
+    assert factors("constant")[10:] == [1.0] * 91
+
+
+def test_cosine_and_linear_follow_their_formula_and_end_at_zero():
+    cosine, linear = factors("cosine"), factors("linear")
+    for step in range(10, 101):
+        t = (step - 10) / 90
+        assert cosine[step] == pytest.approx((1 + math.cos(math.pi * t)) / 2)
+        assert linear[step] == pytest.approx(1 - t)
+    assert cosine[10] == linear[10] == 1
+    assert cosine[100] == linear[100] == 0
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
+@pytest.mark.parametrize(("steps", "warmup"), [(1, 0.0), (1, 0.05), (1, 0.99), (3, 0.99), (7, 0.0)])
+def test_short_trainings_get_a_rate_above_zero_for_every_update(schedule, steps, warmup):
+    used = [rate(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps)]
+    assert all(0 < factor <= 1 for factor in used)
+
+
+@pytest.fixture
+def several(make):
+    """several(name, **settings): the tiny task with a second label on every other row."""
+
+    def build_one(name="run", score=None, **settings):
+        job = make(name, **settings)
+        parts = {part: getattr(job, part) for part in ("training", "validation")}
+        told = {
+            part: Examples(each.tokens, np.stack([each.labels, np.arange(len(each.labels)) % 2], 1).astype(np.float32))
+            for part, each in parts.items()
+        }
+        return dataclasses.replace(job, **told, task="multi", score=score or (lambda labels, logits: {"f1_macro": 0.5}))
+
+    return build_one
+
+
+@pytest.mark.slow
+def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(several):
+    seen = []
+
+    def score(labels, logits):
+        seen.append((labels, logits))
+        return {"f1_macro": 0.5}
+
+    job = several(score=score, epochs=1)
+    job.run()
+    ((labels, logits),) = seen
+    assert labels.shape == logits.shape == (20, 2)
+    row = read_history(job.history).kind("epoch")[0]
+    assert row["validation"]["loss"] == pytest.approx(Loss("multi")(logits, torch.from_numpy(labels)).item())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("value", "epochs"), [(0.0, 5), (0.25, 2)])
+def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
+    job = several(score=lambda labels, logits: {"f1_macro": value}, epochs=5, patience=1)
+    job.run()
+    assert len(read_history(job.history).kind("epoch")) == epochs
+
+
+def batch(rows=200, length=50):
+    keep = torch.arange(length) < torch.arange(rows).remainder(length + 1)[:, None]
+    ids = torch.randint(2, 30, keep.shape, generator=torch.Generator().manual_seed(0)) * keep
+    return Batch(ids, keep, tags=keep.long() * 3, polarity=torch.tensor([0.9, 0.1, 0.0]).expand(*keep.shape, 3))
+
+
+def test_about_that_share_of_the_words_is_unknown_and_nothing_else_changes():
+    torch.manual_seed(0)
+    before = batch()
+    after = forget_words(before, 0.1)
+    forgotten = after.ids != before.ids
+    assert (after.ids[forgotten] == UNKNOWN).all()
+    assert forgotten[before.keep].float().mean().item() == pytest.approx(0.1, abs=0.01)
+    assert not forgotten[~before.keep].any()
+    assert after.keep is before.keep and after.tags is before.tags
+    assert torch.equal(after.polarity[~forgotten], before.polarity[~forgotten])
+    assert after.polarity[forgotten].unique().tolist() == pytest.approx([1 / 3])
+    state = torch.get_rng_state()
+    assert forget_words(before, 0.0) is before and torch.equal(torch.get_rng_state(), state), "nothing is drawn"
+    with pytest.raises(ConfigError, match=r"training\.word_dropout=0\.1: this model is solved in one go"):
+        compose("tfidf-logreg", {"training.word_dropout": 0.1})
+    with pytest.raises(ConfigError, match=r"training\.vectors=ppmi: this model is solved in one go"):
+        compose("lexicon", {"training.vectors": "ppmi"})
+    with pytest.raises(ConfigError, match=r"word_dropout=1\.0: a share of the words, 0 to below 1"):
+        compose("vanilla", {"training.word_dropout": 1})
+
+
+@pytest.mark.slow
+def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_without(make, whole):
+    without, whole = whole, make("whole", word_dropout=0.2)
+    whole.run()
+    with pytest.raises(Cancelled):
+        make("cut", word_dropout=0.2, events=StopAfter(9)).run()
+    torch.rand(5)
+    resumed = make("cut", word_dropout=0.2)
+    resumed.run()
+    weights = [job.model.state_dict() for job in (whole, resumed, without)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert not all(torch.equal(weights[0][name], weights[2][name]) for name in weights[0])
+
+
+@pytest.mark.slow
+def test_validation_reads_every_word(make, monkeypatch):
+    job = make(word_dropout=0.9, epochs=1)
+    read = []
+    monkeypatch.setattr(loop, "forget_words", lambda batch, share, mark: read.append(len(batch.ids)) or batch)
+    job.run()
+    assert sum(read) == len(job.training.labels)  # and no validation text among them
+    epoch = read_history(job.history).kind("epoch")[0]
+    logits, labels = job._predict(), torch.from_numpy(job.validation.labels)
+    assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())

@@ -19,20 +19,17 @@ def tiny(**attention):
     )
 
 
-def members(model):
-    groups = parameter_groups(model, TrainingConfig())
-    return {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
-
-
 def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
     model = build(tiny(components=3, mixing="additive", learn_beta=True), vocabulary=9, classes=2)
     layer = [
         *(f"attention.{part}.{kind}" for part in ("query", "key", "value", "out") for kind in ("weight", "bias")),
-        *(f"feedforward.{part}.{kind}" for part in SWIGLU for kind in ("weight", "bias")),
+        *(f"feedforward.{part}.{kind}" for part in ("gate", "up", "down") for kind in ("weight", "bias")),
         "attention_norm.weight",
         "feedforward_norm.weight",
     ]
-    found = members(model)
+    found = {
+        group["role"]: (group["weight_decay"], group["names"]) for group in parameter_groups(model, TrainingConfig())
+    }
     assert found["weights"][0] == 0.1
     assert sorted(found["weights"][1]) == sorted(
         ["embedding.weight", "final_norm.weight", "head.weight", "head.bias"]
@@ -44,39 +41,28 @@ def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
     )
 
 
-SWIGLU = ("gate", "up", "down")
-
-
-@pytest.mark.parametrize(
-    ("attention", "names"),
-    [
-        ({"components": 2, "mixing": "differential"}, ["lambda_q", "lambda_k"]),
-        ({"components": 2, "mixing": "differential-v2"}, ["logit.weight"]),
-        ({"components": 2, "mixing": "additive"}, ["lambda_q", "lambda_k"]),
-    ],
-)
-def test_what_makes_lambda_is_never_decayed(attention, names):
-    found = members(build(tiny(**attention), vocabulary=9, classes=2))
-    assert found["lambda"] == (0.0, [f"layers.{n}.attention.mixing.{name}" for n in (0, 1) for name in names])
-
-
-def test_a_model_without_lambda_has_one_group():
-    assert list(members(build(tiny(), vocabulary=9, classes=2))) == ["weights"]
-
-
-def test_the_factor_on_the_learning_rate_is_lambdas_alone():
-    model = build(tiny(components=3, mixing="additive", learn_beta=True), vocabulary=9, classes=2)
-    groups = parameter_groups(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
-    assert {group["role"]: group["rate"] for group in groups} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
-
-
 def test_groups_hold_each_trainable_parameter_once():
     config = dataclasses.replace(tiny(components=4, mixing="additive"), pooling="cls")
     model = build(config, vocabulary=9, classes=3)
     model.embedding.weight.requires_grad_(False)
+    rates = parameter_groups(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
+    assert {group["role"]: group["rate"] for group in rates} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
     groups = parameter_groups(model, TrainingConfig())
     found = [id(parameter) for group in groups for parameter in group["params"]]
     assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize(
+    ("mixing", "names"),
+    [("differential", ["lambda_q", "lambda_k"]), ("differential-v2", ["logit.weight"]), ("softmax", None)],
+)
+def test_what_makes_lambda_is_never_decayed(mixing, names):
+    part = {"components": 2, "mixing": mixing} if names else {}
+    groups = parameter_groups(build(tiny(**part), vocabulary=9, classes=2), TrainingConfig())
+    found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
+    assert len(groups) == (2 if names else 1)
+    if names:
+        assert found["lambda"] == (0.0, [f"layers.{n}.attention.mixing.{name}" for n in (0, 1) for name in names])
 
 
 def test_layers_near_the_words_learn_more_slowly():

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from core.config import compose
-from core.exceptions import ConfigError
 from core.models.build import build
 from core.text.ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
@@ -54,18 +53,11 @@ def test_vectors_are_those_of_the_dense_decomposition(width):
     assert found.shape == (SIZE, width)
     assert found[known] @ found[known].T == pytest.approx(rows @ rows.T, abs=1e-5)
     assert not found[~known].any() and not found[:, SIZE:].any()
-
-
-def test_the_same_seed_gives_the_same_bits():
-    table = TokenTable.of(TEXTS)
-    first, again = (word_vectors(table, size=SIZE, width=6, seed=7)[0] for _ in range(2))
-    assert np.array_equal(first, again)
-
-
-def test_without_a_pair_of_words_there_are_no_vectors():
+    again, _ = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=width, seed=3)
+    assert np.array_equal(again, found), "the same seed gives the same bits"
     for texts in ([], [[]], [[5], [UNKNOWN, 6]]):
-        vectors, known = word_vectors(TokenTable.of(texts), size=SIZE, width=6, seed=0)
-        assert not vectors.any() and not known.any()
+        vectors, known = word_vectors(TokenTable.of(texts), size=SIZE, width=width, seed=0)
+        assert not vectors.any() and not known.any(), "without a pair of words there are none"
 
 
 @pytest.mark.parametrize(("preset", "long"), [("vanilla", 1), ("tweet-v1-p1", math.sqrt(128)), ("cnn", math.sqrt(300))])
@@ -79,8 +71,3 @@ def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(
     assert rows[known].norm(dim=1).numpy() == pytest.approx(long, rel=1e-5)
     assert torch.equal(rows[~known], drawn[~known]) and not known[:FIRST].any()
     assert drawn.norm(dim=1).mean().item() == pytest.approx(long, rel=0.1)
-
-
-def test_a_model_without_vectors_of_words_refuses_them():
-    with pytest.raises(ConfigError, match=r"training\.vectors=ppmi: this model is solved in one go"):
-        compose("lexicon", {"training.vectors": "ppmi"})
