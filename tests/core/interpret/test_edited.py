@@ -25,10 +25,6 @@ def odds(own, text, change):
     return float(log_odds(np.array(list(view.probabilities.values())), 1, "single"))
 
 
-def pushes(found):
-    return np.array([word.push for word in found.words])
-
-
 EDITS = {
     "lambda": ("ndt-pm1-n3", Intervention(lambdas=((0, 1, 0.9), (1, 2, -0.5)))),
     "head": ("ndt-01-n3", Intervention(heads_off=frozenset({(0, 1), (1, 0)}))),
@@ -46,8 +42,8 @@ def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
     assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
     left = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
     expected = [found.log_odds - odds(own, text, change) for text in left]
-    np.testing.assert_allclose(pushes(found), expected, atol=1e-5)
-    assert np.abs(pushes(found) - pushes(explain(reader(preset), TEXT, target="good"))).max() > 1e-4
+    np.testing.assert_allclose(found.pushes, expected, atol=1e-5)
+    assert np.abs(found.pushes - explain(reader(preset), TEXT, target="good").pushes).max() > 1e-4
 
 
 @pytest.mark.slow
@@ -91,7 +87,7 @@ def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
     assert found.words[0].push == pytest.approx(found.log_odds - odds(own, left, moved), abs=1e-5)
     gone = odds(own, TEXT.replace("good ", ""), Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
-    edited, trained = (pushes(explain(each, TEXT, "integrated", "good")) for each in (own, plain))
+    edited, trained = (explain(each, TEXT, "integrated", "good").pushes for each in (own, plain))
     assert abs(edited[2] - trained[2]) > 1e-4
 
 
@@ -107,7 +103,7 @@ def test_gradients_are_those_of_the_edited_model_and_add_up(kind):
     logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
     (logits[1] - logits[0]).backward()
     by_hand = (embedded.grad * embedded).sum(-1)[0].detach().numpy()
-    np.testing.assert_allclose(pushes(explain(own, TEXT, "gradient", "good")), by_hand, atol=1e-5)
+    np.testing.assert_allclose(explain(own, TEXT, "gradient", "good").pushes, by_hand, atol=1e-5)
 
 
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
@@ -118,7 +114,7 @@ def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
     heads = len(view.layers[1].combined)
     assert view.layers[1].coefficients[1].mean() == pytest.approx(0.75)
     expected = sum(received(view.layers[1].combined[head : head + 1]) for head in range(1, heads)) / heads
-    np.testing.assert_allclose(pushes(explain(own, TEXT, "attention")), expected, atol=1e-6)
+    np.testing.assert_allclose(explain(own, TEXT, "attention").pushes, expected, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -121,10 +121,6 @@ def encoder(preset="vanilla", max_length=12, bpe=False, **change):
     return lent(model.eval(), tokenizer)
 
 
-def pushes(found):
-    return np.array([word.push for word in found.words])
-
-
 @pytest.mark.parametrize("bpe", [False, True])
 @pytest.mark.parametrize("method", ["attention", "collapse"])
 def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
@@ -132,9 +128,9 @@ def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
     view = own.inspect(TEXT)
     weights = received(view.layers[0 if method == "collapse" else -1].combined, view.places)
     found = explain(own, TEXT, method)
-    assert pushes(found).sum() == pytest.approx(weights.sum(), abs=1e-6) == 1
+    assert found.pushes.sum() == pytest.approx(weights.sum(), abs=1e-6) == 1
     if not bpe:
-        np.testing.assert_allclose(pushes(found), weights, atol=1e-6)
+        np.testing.assert_allclose(found.pushes, weights, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -145,14 +141,14 @@ def test_neither_a_class_token_nor_padding_is_a_word():
         first = len(view.tokens) - 3 - bool(view.filled)
         assert [word.word for word in found.words] == ["a", "good", "film"] and len(view.tokens) > 3
         expected = received(view.layers[-1].combined, view.places)[first : first + 3]
-        np.testing.assert_allclose(pushes(found), expected, atol=1e-6)
+        np.testing.assert_allclose(found.pushes, expected, atol=1e-6)
         assert len(explain(own, "a good film", "integrated").words) == 3
 
 
 @pytest.mark.slow
 def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
     own = encoder()
-    each = {name: pushes(explain(own, TEXT, name)) for name in ("deletion", "gradient", "attention")}
+    each = {name: explain(own, TEXT, name).pushes for name in ("deletion", "gradient", "attention")}
     found = explain(own, TEXT, "gradient").agreement
     assert found["deletion"] == pytest.approx(spearmanr(each["gradient"], each["deletion"]).statistic)
     assert found["attention"] == pytest.approx(spearmanr(abs(each["gradient"]), each["attention"]).statistic)
@@ -168,7 +164,7 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
 def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
     found = explain(encoder(), text, method)
     assert [word.word for word in found.words] == text.split() * ("good" in text)
-    assert np.isfinite(pushes(found)).all() and set(found.agreement.values()) <= {None}
+    assert np.isfinite(found.pushes).all() and set(found.agreement.values()) <= {None}
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from core.models.trace import Batch, Intervention
 from core.text.token_table import one_text
 
 DONOR = "but never bad , very good very"
-PRESETS = ["vanilla", "ndt-pm1-n3", "differential", "sentiformer", "tweet-v1-p1", "lexical-last", "inceptive-16"]
+PRESETS = ["vanilla", "ndt-pm1-n3", "sentiformer", "inceptive-16"]
 
 
 def by_place(found):
