@@ -134,9 +134,19 @@ def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
             found += declared(hint, f"{name}.")
             continue
-        words: Any = about.get("label") or field.name.replace("_", " "), about.get("help", ""), about.get("group", "")
-        rules: Any = _choices(hint), about.get("within"), about.get("needs", ()), about.get("trial")
-        found.append(Setting(name, *words, *rules, field.default))
+        found.append(
+            Setting(
+                name,
+                about.get("label") or field.name.replace("_", " "),
+                about.get("help", ""),
+                about.get("group", ""),
+                _choices(hint),
+                about.get("within"),
+                about.get("needs", ()),
+                about.get("trial"),
+                field.default,
+            )
+        )
     return tuple(found)
 
 
@@ -153,7 +163,8 @@ def check_ranges(group: Any, name: str) -> None:
     Raises:
         ConfigError: names the setting and its range.
     """
-    for field, within in _rules(type(group)).within:
+    kind: Any = type(group)
+    for field, within in _rules(kind).within:
         if (value := getattr(group, field)) not in within:
             raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
 
@@ -164,7 +175,8 @@ def check_needs(group: Any, name: str) -> None:
     Raises:
         ConfigError: names the setting, why it has no effect and what to choose instead.
     """
-    for each in _rules(type(group)).needing:
+    kind: Any = type(group)
+    for each in _rules(kind).needing:
         value = getattr(group, each.name)
         if value != each.default and (need := each.idle(group)) and need.refused:
             raise ConfigError(f"{written(f'{name}.{each.name}', value)}: {need.explain(group)}")

@@ -83,7 +83,7 @@ def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
 @pytest.mark.slow
 def test_a_machine_on_which_everything_is_wrong_changes_nothing(poisoned):
     """All tests above, in a session of pytest that is started there."""
-    options = ["-q", "-p", "no:cacheprovider", "-k", "not everything_is_wrong"]
+    options = ["-q", "-m", "", "-p", "no:cacheprovider", "-k", "not everything_is_wrong"]
     command = [sys.executable, "-m", "pytest", *options, __file__]
     done = subprocess.run(command, env=poisoned, cwd=poisoned["HOME"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "8 passed, 1 deselected" in done.stdout, done.stdout + done.stderr
