@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
+
 from core.config import compose
-from core.runs.record import RunRecord
+from core.runs.record import RECORD, RunRecord
 
 
 def run(name: str, accuracy: float | None = None, *, status="done", task="single", **settings) -> RunRecord:
@@ -25,3 +29,16 @@ def run(name: str, accuracy: float | None = None, *, status="done", task="single
         results["yardstick"]["tuned"] = {"splits": {"test": {"f1_macro": 0.75}}}
     config = compose("vanilla", given)
     return RunRecord(name, "vanilla", status, config, "", classes=("no", "yes"), task=task, results=results)
+
+
+def copied(runs: Path, name: str, **changes) -> None:
+    """`finished` once more, with another name and settings (`__` for the dot)."""
+    shutil.copytree(runs / "finished", runs / name)
+    record = json.loads((runs / name / RECORD).read_text())
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        tree = record
+        for part in path:
+            tree = tree[part]
+        tree[last] = value
+    (runs / name / RECORD).write_text(json.dumps(record))

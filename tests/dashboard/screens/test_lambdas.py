@@ -8,6 +8,7 @@ import shutil
 
 import pages
 import pytest
+from finished import copied
 from pages import words as text_of
 
 from core.config import compose
@@ -37,13 +38,7 @@ def make(runs, preset, name, **record):
 @pytest.fixture
 def twin(runs):
     """`finished` once more with another seed."""
-    shutil.copytree(runs / "finished", runs / "twin")
-    path = runs / "twin" / "run.json"
-    content = json.loads(path.read_text())
-    content["run"] = "twin"
-    content["config"]["training"]["seed"] = 1
-    path.write_text(json.dumps(content))
-    return runs
+    copied(runs, "twin", run="twin", config__training__seed=1)
 
 
 @pytest.mark.slow

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
+from finished import copied
 from pages import opened, words
 
-from core.runs.record import RECORD
 from dashboard import state
-
-
-def copied(runs, name: str, **changes) -> None:
-    """`finished` once more, with another name and settings (`__` for the dot)."""
-    shutil.copytree(runs / "finished", runs / name)
-    record = json.loads((runs / name / RECORD).read_text())
-    for key, value in changes.items():
-        *path, last = key.split("__")
-        tree = record
-        for part in path:
-            tree = tree[part]
-        tree[last] = value
-    (runs / name / RECORD).write_text(json.dumps(record))
 
 
 def tables(app) -> dict[str, list[str]]:
