@@ -11,13 +11,7 @@ import threading
 import uvicorn.config
 from streamlit.web import cli
 
-FIRST = (
-    "pandas",
-    "streamlit.dataframe_util",
-    "plotly.subplots",
-    "dashboard.figures.leaderboard_table",
-    "dashboard.figures.leaderboard_table",
-)
+FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.leaderboard")
 """Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
 
 

@@ -108,7 +108,7 @@ class PageReader(Reader):
         record = known.table.record
 
         def prepare() -> None:
-            _ = known.phrases, known.groups
+            _ = known.table.phrases, known.groups
             pooled = None
             if self.has_weights(record.run) and "pooled" in provides(record.config.model):
                 pooled = self.loaded(record.run).predict([""]).pooled

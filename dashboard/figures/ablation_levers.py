@@ -23,7 +23,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER
 from dashboard.figures.numbers import number, subscript
-from dashboard.figures.pushed import full_colour
+from dashboard.figures.pushes import full_colour
 from dashboard.figures.sentence import difference
 from dashboard.figures.theme import Look, Tokens, readable
 from dashboard.figures.words import STEPS, TOWARDS, sides

@@ -16,7 +16,6 @@ from core.failures.coded import Coded
 from core.failures.codes import Codes, data_of
 from core.failures.facets import Facet, Facets, grouped_columns, of_codes
 from core.failures.neighbours import Nearest
-from core.failures.phrases import Phrases
 from core.failures.rules import Clause
 from core.failures.selection import Selected, in_words, ordered, parse, select
 from core.failures.table import Table, read_table
@@ -27,7 +26,6 @@ from core.runs.store import RunStore
 
 Found = TypeVar("Found")
 _OF_ROWS = ("groups",)
-"""What is known once, whatever the tags."""
 
 
 class Known:
@@ -43,7 +41,7 @@ class Known:
         self._beside: dict[str, Known] = {}
 
     def beside(self, run: str) -> Known:
-        """The same with the tag of what another run says otherwise; no other run: itself, and while tags are found.
+        """Return the same with the tag of what another run says otherwise; no run, or tags are being found: itself.
 
         Raises:
             InputError: that run is not of these rows.
@@ -59,7 +57,7 @@ class Known:
         return self._beside[run]
 
     def once(self, name: str, make: Callable[[], Found]) -> Found:
-        """What does not depend on the selection, found when it is first wanted."""
+        """Return what does not depend on the selection, found when it is first wanted."""
         if name not in self._once:
             self._once[name] = make()
         found: Found = self._once[name]
@@ -67,33 +65,28 @@ class Known:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Of the rows."""
+        """Return the keys of the rows."""
         found: list[str] = self.table.frame["key"].tolist()
         return found
 
     @cached_property
     def bare(self) -> Facets:
-        """The words that need no tags."""
+        """Return the words that need no tags."""
         return Facets(self.table)
 
     @property
     def there(self) -> Mapping[str, np.ndarray]:
-        """By name the rows of every tag that has been found; empty while they are being found."""
+        """Return by name the rows of every tag that has been found; empty while they are being found."""
         return self.tagged.there if self.whole else {}
 
     @cached_property
     def facets(self) -> list[Facet]:
-        """The words of the filter; only once all tags have been found."""
+        """Return the words of the filter; only once all tags have been found."""
         return self.bare.with_tags(self.tagged.there)
 
     @property
-    def phrases(self) -> Phrases:
-        """All words and short phrases of the texts."""
-        return self.table.phrases
-
-    @property
     def groups(self) -> dict[str, Groups]:
-        """The rows by the value of each own column."""
+        """Group the rows by the value of each own column."""
         return self.once("groups", lambda: grouped_columns(self.table))
 
     def find(self, prepare: Callable[[], None] = lambda: None) -> None:
@@ -105,51 +98,45 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """Some of the rows."""
+    """A selection of the rows."""
 
     known: Known
     select: str
-    """As a link has it."""
     selected: Selected
     coded: Coded
-    """What was said of the rows, as far as whoever looks may see it."""
     order: str = ""
     """In which they are read (`core.failures.selection`); empty: as they were chosen, else the surest first."""
 
     def ordered(self, order: str) -> Analysis:
-        """The same rows in another order.
-
-        Raises:
-            InputError: there is none of this name.
-        """
+        """Return the same rows in another order; InputError: there is none of this name."""
         places = ordered(self.table, self.places, order)
         return replace(self, selected=replace(self.selected, places=places), order=order)
 
     @property
     def table(self) -> Table:
-        """All rows."""
+        """Return all rows."""
         return self.known.table
 
     @property
     def places(self) -> np.ndarray:
-        """(k,) of the selected rows, in the order in which they are read."""
+        """Return (k,) places of the selected rows, in the order in which they are read."""
         return self.selected.places
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """The rules."""
+        """Return the rules."""
         return self.selected.clauses
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """(n,) bool."""
+        """Return (n,) bool."""
         found = np.zeros(len(self.table), bool)
         found[self.places] = True
         return found
 
     @property
     def facets(self) -> list[Facet]:
-        """The words of the filter, as far as they are known."""
+        """Return the words of the filter, as far as they are known."""
         found = self.known.facets if self.known.whole else self.known.bare.with_tags({})
         return [*found, self._codes]
 
@@ -159,7 +146,7 @@ class Analysis:
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """Of each rule the rows, (n,) bool."""
+        """Return of each rule the rows, (n,) bool."""
         known = {option.clause: option.has for facet in self.facets for option in facet.options}
         group = self.selected.group.keys if self.selected.group else ()
         asked = self.table, self.known.tagged, lambda digest: group, self.coded
@@ -167,23 +154,19 @@ class Analysis:
 
     @property
     def said(self) -> str:
-        """In words."""
+        """Say the selection in words."""
         return in_words(self.clauses, self.selected.group)
 
     @property
     def tags(self) -> Mapping[str, np.ndarray]:
-        """By name the rows of every tag.
-
-        Raises:
-            NotAvailable: they are being found.
-        """
+        """Return by name the rows of every tag; NotAvailable: they are being found."""
         if not self.known.whole:
             raise NotAvailable("the tags of its texts are being found")
         return self.known.there
 
 
 def make_known(store: RunStore, record: RunRecord, split: str) -> Known:
-    """What is known of a split that a run was evaluated on; tags are found when they are asked for.
+    """Return what is known of a split that a run was evaluated on; tags are found when they are asked for.
 
     Raises:
         RunDamaged: the predictions cannot be read.
@@ -194,7 +177,7 @@ def make_known(store: RunStore, record: RunRecord, split: str) -> Known:
 
 
 def analyse(known: Known, text: str, store: RunStore, coded: Coded | None = None) -> Analysis:
-    """The rows of a selection as a link has it.
+    """Select rows as a link has them.
 
     Raises:
         InputError: a rule is not understood, or the sentences are not kept any more.

@@ -20,25 +20,15 @@ RATIOS = Span(0.0, 1000.0, 1.0)
 
 
 def rules(source: Source) -> list[str]:
-    """What the threshold can be about; empty where there is nothing to choose."""
+    """Return what the threshold can be about; empty where there is nothing to choose."""
     classes = list(source.report.classes)
     if source.record.task == "multi":
         return classes
     return [] if len(classes) == 2 else [ANSWER, *classes]
 
 
-def _first_rule(source: Source) -> str:
-    return first_label(source.report) if source.record.task == "multi" else ANSWER
-
-
-def _rule_told(source: Source, rule: str) -> str:
-    if source.record.task == "multi":
-        return f"label {rule}"
-    return "" if rule == ANSWER else f"threshold on {rule}"
-
-
 def one_class(source: Source) -> str:
-    """The class, or label, that the threshold is about; empty where it is about the top answer."""
+    """Return the class, or label, that the threshold is about; empty where it is about the top answer."""
     classes = source.report.classes
     if source.record.task == "single" and len(classes) == 2:
         return classes[1]
@@ -47,42 +37,30 @@ def one_class(source: Source) -> str:
 
 
 def of_class(report: Report, name: str) -> tuple[NDArray[np.bool_], Floats]:
-    """(n,) who is of a class, and (n,) the probability that the model gives it."""
+    """Return (n,) who is of a class, and (n,) the probability that the model gives it."""
     number = report.classes.index(name)
     own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
     return own, report.probabilities[:, number]
 
 
 def _cheapest(source: Source) -> float:
-    """The threshold that costs least on validation.
-
-    Raises:
-        NotAvailable: validation was not evaluated.
-    """
+    """Return the threshold that costs least on validation; NotAvailable: it was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.report(source.record, VALIDATION)
     return cheapest(*of_class(report, one_class(source)), float(source.chosen(COST)))
 
 
-def _half(source: Source) -> float:
-    return source.once(_cheapest) if source.chosen(COST) else 0.5
-
-
 def _limit(source: Source) -> float:
-    """The exact threshold of the chosen label, at a cost ratio or as the choice for all labels has it."""
+    """Return the threshold of the chosen label, at a cost ratio or as the choice for all labels has it."""
     if source.chosen(COST):
         return source.once(_cheapest)
     label, choice = str(source.chosen(RULE)), str(source.chosen(LIMITS))
     return float(labels.limits(source.record, choice)[source.report.classes.index(label)])
 
 
-def _choices(source: Source) -> list[str]:
-    return labels.choices(source.record) if source.record.task == "multi" else []
-
-
 def _span(name: str) -> Callable[[Source], Span | tuple[()]]:
-    """The slider of this name where it is the one that counts."""
+    """Return the slider of this name where it is the one that counts."""
     return lambda source: SHARE if slider(source).name == name else ()
 
 
@@ -92,8 +70,10 @@ RULE = Option(
     rules,
     "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
     "A class: against all others; it is predicted where its own probability is above the threshold.",
-    usual=_first_rule,
-    words=_rule_told,
+    usual=lambda source: first_label(source.report) if source.record.task == "multi" else ANSWER,
+    words=lambda source, rule: (
+        f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
+    ),
 )
 """With several labels the one that is shown."""
 COST = Option(
@@ -105,9 +85,12 @@ COST = Option(
     usual=lambda source: 0.0,
     words=lambda source, ratio: f"a miss costs {ratio:g} false positives" if ratio else "",
 )
-"""Of the class that the threshold is about."""
-THRESHOLD = Option("threshold", "Threshold", _span("threshold"), usual=_half)
-"""Above it a class is predicted."""
+THRESHOLD = Option(
+    "threshold",
+    "Threshold",
+    _span("threshold"),
+    usual=lambda source: source.once(_cheapest) if source.chosen(COST) else 0.5,
+)
 LEAST = Option(
     "least",
     "Threshold on the top answer",
@@ -118,30 +101,27 @@ LEAST = Option(
 LIMITS = Option(
     "thresholds",
     "Thresholds",
-    _choices,
+    lambda source: labels.choices(source.record) if source.record.task == "multi" else [],
     "tuned: for each label the threshold of the best F1 on validation; moved for one label with the slider",
 )
-"""Of all labels, where texts have several."""
 LIMIT = Option("limit", "Threshold", _span("limit"), usual=_limit)
-"""Of the label that is shown."""
 OPTIONS = (RULE, COST, THRESHOLD, LEAST, LIMITS, LIMIT)
-"""What changes every figure of the answers."""
 
 
 def slider(source: Source) -> Option:
-    """The option that is the threshold of the chosen rule."""
+    """Return the option that is the threshold of the chosen rule."""
     if source.record.task == "multi":
         return LIMIT
     return LEAST if rules(source) and source.chosen(RULE) == ANSWER else THRESHOLD
 
 
 def decision(source: Source) -> Decision:
-    """The answers as chosen."""
+    """Decide as chosen."""
     return decided(source, source.report)
 
 
 def decided(source: Source, report: Report) -> Decision:
-    """The answers as chosen, of a report of other probabilities."""
+    """Decide as chosen, about a report of other probabilities."""
     threshold = float(source.chosen(slider(source)))
     rule: Any = source.chosen(RULE) if rules(source) else ANSWER
     if source.record.task == "multi":

@@ -14,7 +14,7 @@ from core.behaviour.rates import TOLERATED
 from core.behaviour.report import report
 from core.behaviour.suite import Case, SuiteTest
 from dashboard.figures.drawing import Column as TableColumn
-from dashboard.figures.drawing import Component, Table
+from dashboard.figures.drawing import Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
@@ -22,7 +22,6 @@ from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look, Tokens
 
 NAMED = 3
-"""Capabilities that a sentence names; of more it says how many."""
 _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATED))
 
 
@@ -38,17 +37,17 @@ class Behaved:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """As `core.behaviour.report` gives it."""
+        """Return the report of `core.behaviour.report`."""
         return report(list(self.judged.values()))
 
     @property
     def runs(self) -> list[str]:
-        """That run first."""
+        """Return the runs, that of the page first."""
         return sorted(self.judged, key=lambda name: name != self.run)
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
-        """The worst of that run first; what it cannot be asked last."""
+        """Return the worst of that run first; what it cannot be asked last."""
         return sorted(self.report["capabilities"], key=lambda each: -_rate(each["rates"][self.run]))
 
 
@@ -57,7 +56,7 @@ def _rate(rate: Mapping[str, Any]) -> float:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a, b and c`; of more than three, how many more."""
+    """List names: `a, b and c`; of more than three, how many more."""
     first, more = list(names[:NAMED]), len(names) - NAMED
     if more > 0:
         return f"{', '.join(first)} and {count(more)} more"
@@ -65,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def finding(behaved: Behaved) -> tuple[str, str]:
-    """What the rates come to in a sentence, and what stands behind it."""
+    """Say what the rates come to, and what stands behind it."""
     run = behaved.run
     asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
     kinds = {
@@ -83,7 +82,7 @@ def finding(behaved: Behaved) -> tuple[str, str]:
 
 
 def _differences(behaved: Behaved) -> list[str]:
-    """Where the run and each of the others differ beyond chance."""
+    """Say where the run and each of the others differ beyond chance."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}
@@ -95,7 +94,7 @@ def _differences(behaved: Behaved) -> list[str]:
 
 
 def consistent(behaved: Behaved) -> str:
-    """How many contrast sets are right as a whole, of each run; empty without any."""
+    """Count how many contrast sets are right as a whole, of each run; empty without any."""
     sets = {name: [0, 0] for name in behaved.runs}
     for each in behaved.report["capabilities"]:
         for name, rate in each["rates"].items():
@@ -108,12 +107,12 @@ def consistent(behaved: Behaved) -> str:
 
 
 def rates_marks(behaved: Behaved, tokens: Tokens) -> Marks:
-    """A row for each capability, which unfolds to its tests; marks and numbers of each run."""
+    """Return a row for each capability, which unfolds to its tests; marks and numbers of each run."""
     columns = [
         Column("capability", "Capability", "15rem"),
         Column("must", "the answer …", "11rem", soft=True, opt=True),
+        Column("cases", "cases", "3.8rem", number=True, soft=True, opt=True),
     ]
-    columns.append(Column("cases", "cases", "3.8rem", number=True, soft=True, opt=True))
     for name in behaved.runs:
         columns += [Column(f"mark {name}", name, axis=_SHARES), Column(f"rate {name}", "", "3.4rem", number=True)]
     rows = []
@@ -146,7 +145,7 @@ def _cells(name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, An
 
 
 def rates_table(behaved: Behaved) -> pd.DataFrame:
-    """Every rate: a row for each test and each capability of each run."""
+    """Return a row for each test and each capability of each run."""
     rows = []
     for each in behaved.capabilities:
         for test in (None, *each["tests"]):
@@ -154,22 +153,12 @@ def rates_table(behaved: Behaved) -> pd.DataFrame:
                 rate = (test or each)["rates"][run]
                 sets = rate["consistency"] or {}
                 low, high = rate["interval"] or (None, None)
-                rows.append(
-                    {
-                        "capability": each["capability"],
-                        "test": test["test"] if test else "all",
-                        "must": test["must"] if test else " · ".join(each["must"]),
-                        "run": run,
-                        **{name: rate[name] for name in ("n", "failed", "rate")},
-                        **{"low": low, "high": high, "verdict": rate["verdict"], "not_asked": rate["not_asked"]},
-                        **{"contrast_sets": sets.get("groups"), "contrast_sets_right": sets.get("right")},
-                    }
-                )
+                row = {"capability": each["capability"], "test": test["test"] if test else "all"}
+                row |= {"must": test["must"] if test else " · ".join(each["must"]), "run": run}
+                row |= {name: rate[name] for name in ("n", "failed", "rate")}
+                row |= {"low": low, "high": high, "verdict": rate["verdict"], "not_asked": rate["not_asked"]}
+                rows.append(row | {"contrast_sets": sets.get("groups"), "contrast_sets_right": sets.get("right")})
     return pd.DataFrame(rows)
-
-
-def _draw_rates(behaved: Behaved, look: Look) -> Component:
-    return component(rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True)
 
 
 RATES = Figure(
@@ -177,7 +166,7 @@ RATES = Figure(
     "behave",
     "Failure rate",
     lambda source: Behaved({source.record.run: source.reader.behaviour(source.record)}, source.record.run),
-    _draw_rates,
+    lambda behaved, look: component(rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True),
     note=lambda behaved: f"where {behaved.run} fails most first; bold: clearly above {TOLERATED:g}",
     reading="Bar: 95 % interval. A ring: not to be told apart from 0.3, where the shaded part ends.",
     how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
@@ -187,15 +176,12 @@ RATES = Figure(
     "Newcombe's interval of their difference, at the level of its Holm step, leaves out 0.",
     tables=lambda behaved: {"Failure rates": rates_table(behaved)},
 )
-"""On the page of all chosen runs; of one run, with our suite, where it is drawn by its name."""
 
 
 WIDTHS = {"sentence": 380, "must": 95, "test": 150}
 """Pixels: sentence, what it must be and two runs are seen without scrolling at 1024; the test stands last."""
 RUN = 90
-"""Pixels of a probability."""
 TO = " → "
-"""Between the texts of a case, and between what is said of them."""
 
 
 @dataclass(frozen=True)
@@ -204,19 +190,18 @@ class Failing:
 
     behaved: Behaved
     name: str
-    """Of the capability or the test."""
     run: str
     cases: tuple[tuple[SuiteTest, Case], ...]
     asked: int
 
     @property
     def single(self) -> bool:
-        """Whether every case is one text with an expected answer, so that one probability says it."""
+        """Tell whether every case is one text with an expected answer, so that one probability says it."""
         return all(test.kind == "minimum" for test, _ in self.cases)
 
 
 def failing(behaved: Behaved, picked: str, run: str) -> Failing:
-    """What a run does not pass of a picked row."""
+    """Return what a run does not pass of a picked row."""
     kind, _, name = picked.partition(" ")
     judged = behaved.judged[run]
     tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]
@@ -226,7 +211,7 @@ def failing(behaved: Behaved, picked: str, run: str) -> Failing:
 
 
 def failing_table(found: Failing) -> pd.DataFrame:
-    """A row each: the texts, the test, what was expected, and what every run says.
+    """Return a row for each case: the texts, the test, what was expected, and what every run says.
 
     A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
     with their probabilities. `text` is the one to look into: the last.
@@ -250,7 +235,7 @@ def _expected(answer: Answer, case: Case) -> float:
 
 
 def _told(answer: Answer, case: Case) -> str:
-    """The probability of what is expected; where nothing is, the answer with its own."""
+    """Write the probability of what is expected; where nothing is, the answer with its own."""
     if case.expected:
         return number(_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +13,10 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.verdict import MEANING, POINTS, THRESHOLDS, Belief, Measured, Number, Outcome, Verdict, judge
-from core.runs.record import RunRecord
-from dashboard.figures.drawing import Component
+from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Column, Marks, Row, Words
+from dashboard.figures.interval_table import IntervalTable, Words
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
@@ -30,7 +29,6 @@ TESTS = {
     "stability": "Said otherwise",
     "control": "Shuffled",
 }
-"""As they are headed."""
 SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
 NOT_ASKED = "not asked"
 
@@ -39,30 +37,25 @@ NOT_ASKED = "not asked"
 class Believed:
     """What was measured of a run."""
 
-    record: RunRecord
     found: Belief
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
-        """By method."""
+        """Return the verdict on each method."""
         answers = self.found.answers
         return {each.method: judge(each.method, {**each.tests, "answers": answers}) for each in self.found.methods}
 
 
 def believed(source: Source) -> Believed:
-    """What is kept of a run.
-
-    Raises:
-        NotAvailable: nothing was measured yet; says how.
-    """
+    """Return what is kept of a run; NotAvailable: nothing was measured yet."""
     found = source.reader.belief(source.record)
     if found is None:
         raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
-    return Believed(source.record, found)
+    return Believed(found)
 
 
 def verdict_line(shown: Believed, method: str) -> str:
-    """Of one method in a sentence: the verdict and what speaks against it."""
+    """Say the verdict on a method and what speaks against it."""
     said = shown.verdicts[method]
     against = {
         state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
@@ -85,34 +78,35 @@ def _cell(name: str, found: Measured, said: Verdict) -> Words:
     return Words(f"{SIGNS[outcome]} {number(held.value, 2)}", half, strong=outcome == "passed", title=title)
 
 
-def _ends(held: Number) -> str:
-    return f"{number(held.low, 2)} to {number(held.high, 2)}"
-
-
 def _spoken(held: Number) -> str:
-    return f"{number(held.value, 2)}, 95 % interval {_ends(held)}, n = {count(held.n)}"
+    value, low, high = (number(each, 2) for each in (held.value, held.low, held.high))
+    return f"{value}, 95 % interval {low} to {high}, n = {count(held.n)}"
 
 
-def table(shown: Believed) -> Marks:
-    """A row for each method, a column for each test."""
-    rows = []
-    for found in shown.found.methods:
-        said = shown.verdicts[found.method]
-        cells: dict[str, Any] = {"method": Words(found.method), "verdict": Words(said.verdict, strong=True)}
-        rows.append(Row(found.method, cells | {name: _cell(name, found, said) for name in TESTS}))
-    columns = [Column("method", "Method", "5.3rem"), Column("verdict", "Verdict", "6rem")]
+def table(shown: Believed) -> IntervalTable:
+    """Declare a row for each method and a column for each test."""
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
-    columns += [Column(name, title, "7.1rem" if name == longest else "") for name, title in TESTS.items()]
-    return Marks("methods and what each test came to", tuple(columns), tuple(rows), height=1.75)
 
+    def judge(found: Measured) -> Words:
+        return Words(shown.verdicts[found.method].verdict, strong=True)
 
-def _draw(shown: Believed, look: Look) -> Component:
-    return component(table(shown), look)
+    def judge_by(name: str) -> Callable[[Measured], Words]:
+        return lambda found: _cell(name, found, shown.verdicts[found.method])
 
-
-def _note(shown: Believed) -> str:
-    found = shown.found
-    return f"{count(found.sentences)} validation sentences, as trained"
+    return IntervalTable(
+        "methods and what each test came to",
+        (
+            columns.name("method", "Method", lambda found: Words(found.method), "5.3rem"),
+            columns.name("verdict", "Verdict", judge, "6rem"),
+            *(
+                columns.name(name, title, judge_by(name), "7.1rem" if name == longest else "")
+                for name, title in TESTS.items()
+            ),
+        ),
+        shown.found.methods,
+        "method",
+        height=1.75,
+    )
 
 
 def _reading(shown: Believed) -> str:
@@ -122,8 +116,8 @@ def _reading(shown: Believed) -> str:
     words = "; ".join(
         f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by
     )
-    answers, passed = shown.found.answers, "answers"
-    outcome = next(iter(shown.verdicts.values())).outcomes[passed]
+    answers = shown.found.answers
+    outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     return (
         f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, without a sign not judged; ± half of the 95 % "
@@ -134,22 +128,19 @@ def _reading(shown: Believed) -> str:
 
 
 def belief_table(shown: Believed) -> pd.DataFrame:
-    """A row for each number: method, verdict, what, test, value, low, high, n, outcome."""
+    """Return a row for each number: method, verdict, what, test, value, low, high, n, outcome."""
     rows = []
     for found in shown.found.methods:
         said = shown.verdicts[found.method]
-        groups = {
-            "test": {**found.tests, "answers": shown.found.answers},
-            "area": found.areas,
-            "shuffled weights": found.control,
-            "agreement": found.agreement,
-        }
+        tests = {**found.tests, "answers": shown.found.answers}
+        groups = {"test": tests, "area": found.areas, "shuffled weights": found.control, "agreement": found.agreement}
         for what, numbers in groups.items():
             for name, held in numbers.items():
-                own = {"method": found.method, "verdict": said.verdict, "what": what, "name": name}
-                ends = {"value": held.value, "low": held.low, "high": held.high, "n": held.n}
-                rows.append(own | ends | {"outcome": said.outcomes.get(name, "") if what == "test" else ""})
-    return pd.DataFrame(rows)
+                outcome = said.outcomes.get(name, "") if what == "test" else ""
+                ends = (held.value, held.low, held.high, held.n)
+                rows.append((found.method, said.verdict, what, name, *ends, outcome))
+    columns = ["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 HOW = (
@@ -165,8 +156,8 @@ BELIEF = Figure(
     "sentence",
     "May I believe it",
     believed,
-    _draw,
-    note=_note,
+    lambda shown, look: component(table(shown).marks, look),
+    note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_reading,
     how=HOW,
     tables=lambda shown: {"Belief": belief_table(shown)},
@@ -191,7 +182,7 @@ class Along:
 
 
 def along(source: Source) -> Along:
-    """Of the chosen method; raises as `believed`."""
+    """Return the curves of the chosen method; raises as `believed`."""
     shown, method = believed(source), source.chosen(METHOD)
     found = next(each for each in shown.found.methods if each.method == method)
     return Along(found, verdict_line(shown, found.method), shown.found.sentences)
@@ -213,13 +204,11 @@ def _draw_along(shown: Along, look: Look) -> go.Figure:
         ):
             step = turn if name == "random order" else 1
             values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
-            band = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]], "fill": "toself", "mode": "lines"}
+            band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
             clear = f"rgba({','.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
+            band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
+            figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
             figure.add_scatter(
-                row=1, col=place, **band, line={"width": 0}, fillcolor=clear, hoverinfo="skip", showlegend=False
-            )
-            figure.add_scatter(
-                row=1,
                 col=place,
                 x=shares,
                 y=values,
@@ -257,7 +246,7 @@ def _reading_along(shown: Along) -> str:
 
 
 def curve_table(shown: Along) -> pd.DataFrame:
-    """A row for each point of each curve; that of random order has words put back."""
+    """Return a row for each point of each curve; that of random order has words put back."""
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()
@@ -274,11 +263,9 @@ ALONG = Figure(
     _draw_along,
     note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
     reading=_reading_along,
-    how=(
-        "The probability of the class that the whole sentence is given, while its words come back into their places, "
-        "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "
-        "20 random orders of each."
-    ),
+    how="The probability of the class that the whole sentence is given, while its words come back into their places, "
+    "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "
+    "20 random orders of each.",
     options=(METHOD,),
     tables=lambda shown: {"Belief curves": curve_table(shown)},
 )

@@ -10,15 +10,24 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.data.table import VALIDATION, Task
+from core.data.table import VALIDATION
 from core.evaluation.costs import cost, priced
 from core.evaluation.intervals import wilson
 from core.evaluation.metrics import changed, evaluate
 from core.exceptions import NotAvailable
-from core.training.scaling import Scaling
 from core.training.temperature import as_trained
 from dashboard.figures import answers
-from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, Floats, Integers, sample, threshold_line
+from dashboard.figures.decisions import (
+    BINS,
+    FEW,
+    TICKS,
+    Decision,
+    Floats,
+    dotted_line,
+    sample,
+    threshold_line,
+    threshold_ring,
+)
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
@@ -40,27 +49,33 @@ class Bin:
 
 
 def reliability(decision: Decision) -> list[Bin]:
-    """The bins that hold a row: mean probability and share of rows that are so, with its 95 % interval."""
+    """Return the bins that hold a row: mean probability and share of rows that are so, with its 95 % interval."""
     happened = decision.correct if decision.positive is None else decision.labels == decision.positive
     places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
     bins = []
-    for place in range(BINS):
+    for place in np.unique(places).tolist():
         inside = places == place
-        if n := int(inside.sum()):
-            hits = int(happened[inside].sum())
-            claimed = float(decision.score[inside].mean())
-            bins.append(Bin(place / BINS, (place + 1) / BINS, n, claimed, hits / n, wilson(hits, n)))
+        n, hits = int(inside.sum()), int(happened[inside].sum())
+        claimed = float(decision.score[inside].mean())
+        bins.append(Bin(place / BINS, (place + 1) / BINS, n, claimed, hits / n, wilson(hits, n)))
     return bins
 
 
 def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
-    """The bins as a table."""
+    """Return the bins as a table."""
     columns = ["from", "to", "n", "claimed", "true", "low", "high"]
     return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
 
 
+def _whiskers(values: Sequence[float], ends: Sequence[tuple[float, float]], look: Look) -> dict[str, Any]:
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
+    style = {"color": look.tokens.ink, "thickness": look.size(1.4), "width": 0}
+    return {"array": above, "arrayminus": below, **style}
+
+
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
-    """What came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
+    """Draw what came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     figure.add_bar(
@@ -68,18 +83,11 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         y=[each.true for each in bins],
         width=[0.92 * (each.high - each.low) for each in bins],
         marker={"color": [blend(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins], "cornerradius": 3},
-        error_y={
-            "array": [each.interval[1] - each.true for each in bins],
-            "arrayminus": [each.true - each.interval[0] for each in bins],
-            "color": t.ink,
-            "thickness": look.size(1.4),
-            "width": 0,
-        },
+        error_y=_whiskers([each.true for each in bins], [each.interval for each in bins], look),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
         hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
-    line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
+    dotted_line(figure, (0, 1), look)
     for each in bins:
         figure.add_annotation(
             x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font={"size": look.size(14)}
@@ -99,7 +107,6 @@ class Reliability:
     temperature: str
     """What was done to the probabilities, in words; empty: nothing."""
     about: tuple[str, ...] = ()
-    """How that was done, in sentences."""
 
 
 CALIBRATED, TRAINED = "calibrated", "as trained"
@@ -109,43 +116,27 @@ PROBABILITIES = Option(
     lambda source: () if source.record.temperature == 1 else (CALIBRATED, TRAINED),
     "calibrated: at the temperature that was fitted on validation, as everywhere else · as trained: without it",
 )
-"""Of this figure alone."""
 
 
 def _read_calibration(source: Source) -> Reliability:
     scaling = source.record.scaling
+    report, task, decision = source.report, source.record.task, source.once(answers.decision)
     if scaling.temperature == 1:
-        decision = source.once(answers.decision)
         return Reliability(decision, reliability(decision), "")
-    report, task = source.report, source.record.task
     before = as_trained(report.probabilities, scaling, task)
     if source.chosen(PROBABILITIES) == TRAINED:
         decision = answers.decided(source, replace(report, probabilities=before))
-    else:
-        decision = source.once(answers.decision)
-    errors = "" if task == "multi" else f": calibration error {_error(report.labels, report.probabilities)}"
-    errors = errors and f"{errors}, as trained {_error(report.labels, before)}"
-    towards = ""
+    errors, towards = "", ""
+    if task != "multi":
+        now, then = (number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
+        errors = f": calibration error {now}, as trained {then}"
     if scaling.prior:
         few = changed(report.probabilities, task, scaling)
         towards = " towards the class prior"
         errors += f"; {count(few)} {'answer is' if few == 1 else 'answers are'} another one"
     told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
-    return Reliability(decision, reliability(decision), told, _about(scaling, task))
-
-
-def _about(scaling: Scaling, task: Task) -> tuple[str, ...]:
-    if task == "multi":
-        return (TOWARDS_EACH if scaling.prior else TEMPERATURE,)
-    return TOWARDS if scaling.prior else TEMPERATURE, BINNED
-
-
-def _error(labels: Integers, probabilities: Floats) -> str:
-    return number(evaluate(labels, probabilities)["ece"])
-
-
-def _draw_calibration(shape: Reliability, look: Look) -> go.Figure:
-    return draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look)
+    about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
+    return Reliability(decision, reliability(decision), told, (about,) if task == "multi" else (about, BINNED))
 
 
 HOW = (
@@ -167,11 +158,10 @@ CALIBRATION = Figure(
     "performance",
     "Calibration",
     _read_calibration,
-    _draw_calibration,
+    lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (sample(shape.decision), shape.temperature))),
-    reading=(
-        "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
-    ),
+    reading="Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the "
+    "dotted line.",
     how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*answers.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": bin_table(shape.bins)},
@@ -187,7 +177,6 @@ class Costs:
     """What a class costs over all thresholds, and at the chosen one."""
 
     name: str
-    """Of the class."""
     ratio: float
     """How many false positives a false negative is as bad as."""
     threshold: float
@@ -200,12 +189,12 @@ class Costs:
 
     @property
     def split(self) -> str:
-        """The one of the page."""
+        """Return the split of the page."""
         return next(reversed(self.curves))
 
     @property
     def without(self) -> float:
-        """The cost of predicting the class always, or never, whichever is cheaper."""
+        """Return the cost of predicting the class always, or never, whichever is cheaper."""
         curve = self.curves[self.split]
         return float(min(curve[0], curve[-1]))
 
@@ -241,23 +230,11 @@ def _draw_costs(costs: Costs, look: Look) -> go.Figure:
         )
     ends = costs.here["interval"]
     low, high = ends or (costs.here["cost"],) * 2
-    figure.add_scatter(
-        x=[costs.threshold],
-        y=[costs.here["cost"]],
-        mode="markers",
-        marker={"size": look.size(15), "color": t.paper, "line": {"width": look.size(3), "color": t.ink}},
-        error_y={
-            "array": [high - costs.here["cost"]],
-            "arrayminus": [costs.here["cost"] - low],
-            "color": t.ink,
-            "thickness": look.size(1.4),
-            "width": 0,
-        },
-        hovertemplate=f"at the threshold<br>cost %{{y:.3f}}{_ends_words(ends)}<extra></extra>",
-    )
+    at = costs.threshold, costs.here["cost"]
+    whisker = _whiskers([at[1]], [(low, high)], look)
+    threshold_ring(figure, at, f"cost %{{y:.3f}}{_ends_words(ends)}", look, error_y=whisker)
     threshold_line(figure, costs.threshold, look)
-    line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[costs.without, costs.without], mode="lines", line=line, hoverinfo="skip")
+    dotted_line(figure, (costs.without, costs.without), look)
     figure.add_annotation(x=0.5, y=costs.without, text="without a model", yanchor="bottom")
     figure.update_xaxes(title=f"threshold on P({escape_text(costs.name)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="cost per sentence", range=[0, 1.3 * max(costs.without, high)])
@@ -281,7 +258,7 @@ def _ends_words(ends: Sequence[float] | None) -> str:
 
 
 def cost_table(costs: Costs) -> pd.DataFrame:
-    """The cost per sentence of each split at each threshold."""
+    """Return the cost per sentence of each split at each threshold."""
     return pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})
 
 
@@ -293,11 +270,9 @@ COSTS = Figure(
     _draw_costs,
     note=lambda costs: f"n = {count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives",
     reading=_reading,
-    how=(
-        "A false positive costs 1, a false negative (a miss) the chosen ratio; the sum is divided by the sentences. "
-        "The threshold is the one that costs least on validation (of calibrated probabilities 1 / (1 + ratio); Elkan "
-        "2001, equation 2). Its interval is a 95 % percentile bootstrap over the sentences."
-    ),
+    how="A false positive costs 1, a false negative (a miss) the chosen ratio; the sum is divided by the sentences. "
+    "The threshold is the one that costs least on validation (of calibrated probabilities 1 / (1 + ratio); Elkan "
+    "2001, equation 2). Its interval is a 95 % percentile bootstrap over the sentences.",
     options=answers.OPTIONS,
     tables=lambda costs: {"Costs": cost_table(costs)},
     sizes=lambda costs: {costs.split: costs.here["n"]},

@@ -1,20 +1,23 @@
-"""What several models do over all thresholds, what their probabilities are worth, and where their λ ended."""
+"""What several models do over all thresholds, what their probabilities are worth, where their λ ended, their costs."""
 
 from __future__ import annotations
 
-import dataclasses
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
+from core.metrics import TUNED, named, title
+from core.runs.efficiency import Efficiency
+from core.runs.record import RunRecord
 from dashboard.figures.calibration import Bin, bin_table, reliability
-from dashboard.figures.comparing import colour, letter_of
-from dashboard.figures.decisions import TICKS, Decision, decide
+from dashboard.figures.comparing import METRIC, colour, compared, letter_of
+from dashboard.figures.decisions import TICKS, Decision, decide, dotted_line
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, subscript
@@ -36,26 +39,25 @@ CLASS = Option(
 )
 
 
-def _decisions(source: Source) -> Iterator[tuple[str, Side, Decision]]:
-    """Each model, its first run, and how it decides about the class at 0.5."""
+def _decisions(source: Source) -> Iterator[tuple[str, Decision]]:
+    """Yield each model, and how its first run decides about the class at 0.5."""
     number = source.record.classes.index(str(source.chosen(CLASS)))
     names = (f"not {source.record.classes[number]}", source.record.classes[number])
     for side in source.sides.sides:
         answers = next(iter(side.answers.values()))
         chance = answers.probabilities[:, number]
-        labels = answers.labels if answers.labels.ndim == 1 else None
-        has = (labels == number) if labels is not None else answers.labels[:, number] > 0
-        pair = np.stack([1 - chance, chance], 1)
-        yield letter_of(source, side), side, decide(has.astype(np.int64), pair, names, "", 0.5)
+        has = answers.labels == number if answers.labels.ndim == 1 else answers.labels[:, number] > 0
+        yield label(source, side), decide(has.astype(np.int64), np.stack([1 - chance, chance], 1), names, "", 0.5)
 
 
-def _label(letter: str, side: Side) -> str:
-    return f"{letter} {side.name}"
+def label(source: Source, side: Side) -> str:
+    """Return letter and name of a model."""
+    return f"{letter_of(source, side)} {side.name}"
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """A curve for each model, in order."""
+    """A curve for each model."""
 
     curves: Sequence[Curve]
     about: str
@@ -63,10 +65,7 @@ class Rankings:
 
 
 def _rankings(source: Source) -> Rankings:
-    found = []
-    for letter, side, decision in _decisions(source):
-        for curve in roc_curves(decision):
-            found.append(dataclasses.replace(curve, name=_label(letter, side)))
+    found = [replace(curve, name=name) for name, decision in _decisions(source) for curve in roc_curves(decision)]
     if not found:
         raise NotAvailable("it needs sentences of the class and others in this split")
     return Rankings(found, str(source.chosen(CLASS)), found[0].positives + found[0].others)
@@ -88,7 +87,7 @@ ROC = Figure(
 
 @dataclass(frozen=True)
 class Reliabilities:
-    """Each model's bins, in order."""
+    """The bins of each model."""
 
     models: Sequence[tuple[str, Sequence[Bin]]]
     about: str
@@ -96,18 +95,15 @@ class Reliabilities:
 
 
 def _reliabilities(source: Source) -> Reliabilities:
-    found = [
-        (_label(letter, side), reliability(decision), decision.total) for letter, side, decision in _decisions(source)
-    ]
-    return Reliabilities([(name, bins) for name, bins, _ in found], str(source.chosen(CLASS)), found[0][2])
+    found = list(_decisions(source))
+    bins = [(name, reliability(decision)) for name, decision in found]
+    return Reliabilities(bins, str(source.chosen(CLASS)), found[0][1].total)
 
 
 def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
-    """What came true of what was claimed, a line for each model."""
-    t = look.tokens
+    """Draw what came true of what was claimed, a line for each model."""
     figure = Panels(look, [[""]], height=400)
-    line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
+    dotted_line(figure, (0, 1), look)
     for place, (name, bins) in enumerate(shape.models):
         own = colour(look, place)
         figure.add_scatter(
@@ -120,20 +116,10 @@ def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
             hovertemplate=f"{escape_text(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
             "<br>n = %{customdata[1]}<extra></extra>",
         )
-        figure.add_annotation(
-            x=0,
-            y=0.98 - 0.08 * place,
-            xanchor="left",
-            text=escape_text(name),
-            font={"color": own},
-        )
+        figure.add_annotation(x=0, y=0.98 - 0.08 * place, xanchor="left", text=escape_text(name), font={"color": own})
     figure.update_xaxes(title=f"P({escape_text(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[-0.02, 1.03], tickvals=TICKS)
     return figure.drawn()
-
-
-def _bins_frame(shape: Reliabilities) -> pd.DataFrame:
-    return pd.concat([bin_table(bins).assign(model=name) for name, bins in shape.models], ignore_index=True)
 
 
 CALIBRATION = Figure(
@@ -146,16 +132,14 @@ CALIBRATION = Figure(
     reading="Of what a model gives 0.8, eight in ten should be so: its line should lie on the dotted one.",
     how="Ten bins of the probability, each at its mean. Of a model with several seeds the first run is drawn.",
     options=(CLASS,),
-    tables=lambda shape: {"Calibration": _bins_frame(shape)},
+    tables=lambda shape: {
+        "Calibration": pd.concat([bin_table(bins).assign(model=name) for name, bins in shape.models], ignore_index=True)
+    },
 )
 
 
-@dataclass(frozen=True)
-class Lambdas:
-    """λ of each model that has some, at the epoch that was kept: by layer, the further components."""
-
-    models: Sequence[tuple[int, str, Sequence[Sequence[float]]]]
-    """Place among the models, name, λ by layer."""
+Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
+"""Place among the models, name, and λ by layer, at the epoch that was kept: the further components."""
 
 
 def _lambdas(source: Source) -> Lambdas:
@@ -163,22 +147,22 @@ def _lambdas(source: Source) -> Lambdas:
     for place, side in enumerate(source.sides.sides):
         learned = side.model.records[0].results.get("lambda", [])
         if any(learned):
-            found.append((place, _label(letter_of(source, side), side), learned))
+            found.append((place, label(source, side), learned))
     if not found:
         raise NotAvailable("none of these models has a lambda")
-    return Lambdas(found)
+    return found
 
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 
 def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
-    """λ over the layers: a colour for each model, a symbol for each component."""
+    """Draw λ over the layers: a colour for each model, a symbol for each component."""
     t = look.tokens
     figure = Panels(look, [[""]], height=340)
-    layers = max(len(learned) for _, _, learned in shape.models)
+    layers = max(len(learned) for _, _, learned in shape)
     ends: list[tuple[float, str, str]] = []
-    for place, name, learned in shape.models:
+    for place, name, learned in shape:
         own = colour(look, place)
         for component in range(max(map(len, learned))):
             values = [row[component] if component < len(row) else None for row in learned]
@@ -206,7 +190,7 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
 def _lambda_frame(shape: Lambdas) -> pd.DataFrame:
     rows = [
         {"model": name, "layer": layer, "component": component, "lambda": value}
-        for _, name, learned in shape.models
+        for _, name, learned in shape
         for layer, row in enumerate(learned, start=1)
         for component, value in enumerate(row, start=1)
     ]
@@ -223,4 +207,188 @@ LAMBDAS = Figure(
     reading="How much each further map counts; the first has 1. Where a model subtracts, its λ is what is taken away.",
     how="The mean over heads where heads have their own. Of a model with several seeds the first run is drawn.",
     tables=lambda shape: {"Lambdas": _lambda_frame(shape)},
+)
+
+
+COSTS = {
+    "parameters": "parameters",
+    "seconds": "seconds of training",
+    "one": "milliseconds for one text",
+    "memory": "MB for 64 texts",
+}
+SCALE = {"memory": 1e-6}
+FEWEST = 2  # models with a known cost that make a panel
+SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+MOST_TICKS = 5
+BEYOND = 1.1  # by which factor an axis goes on beyond its points
+
+
+@dataclass(frozen=True)
+class Point:
+    """One model, or another run on these data."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    costs: dict[str, float]
+    place: int | None
+    """Among the compared; None: another run."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Accuracy and costs of several models."""
+
+    points: Sequence[Point]
+    metric: str
+
+    @property
+    def panels(self) -> list[str]:
+        """Return the costs that at least two of the compared models are known to have."""
+        known = [point.costs for point in self.points if point.place is not None]
+        return [name for name in COSTS if sum(costs.get(name, 0) > 0 for costs in known) >= FEWEST]
+
+    @property
+    def best(self) -> dict[str, list[Point]]:
+        """Return by cost, cheapest first, the models that no other beats in both."""
+        sign = 1 if named(self.metric).better == "higher" else -1
+        found: dict[str, list[Point]] = {name: [] for name in self.panels}
+        for name, front in found.items():
+            known = [point for point in self.points if point.costs.get(name)]
+            for point in sorted(known, key=lambda each: (each.costs[name], -sign * each.value)):
+                if not front or sign * point.value > sign * front[-1].value:
+                    front.append(point)
+        return found
+
+
+def _read_costs(source: Source) -> Costs:
+    shape = compared(source)
+    points, shown = [], set[str]()
+    for place, (side, model) in enumerate(zip(source.sides.sides, shape.models, strict=True)):
+        known = model["metrics"][shape.metric]
+        costs = [_costs(source.reader.efficiency(record)) for record in side.model.records]
+        common = [name for name in COSTS if all(name in one for one in costs)]
+        means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
+        low, high = known["interval"]
+        points.append(Point(label(source, side), known["mean"], low, high, means, place))
+        shown |= {record.run for record in side.model.records}
+    for record in source.reader.runs():
+        value = _measured(record, source.split, shape.metric)
+        same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
+        if same and record.run not in shown and value is not None:
+            points.append(Point(record.run, value, None, None, _costs(source.reader.efficiency(record)), None))
+    return Costs(points, shape.metric)
+
+
+def _costs(known: Efficiency) -> dict[str, float]:
+    found = {name: getattr(known, name) for name in COSTS}
+    return {name: float(value) * SCALE.get(name, 1) for name, value in found.items() if value}
+
+
+def _measured(record: RunRecord, split: str, metric: str) -> float | None:
+    results = record.results.get("tuned", {}) if metric.startswith(TUNED) else record.results
+    return results.get("metrics", {}).get(split, {}).get(metric.removeprefix(TUNED))
+
+
+def draw_costs(shape: Costs, look: Look) -> go.Figure:
+    """Draw a panel for each cost; a line joins the models that no other beats in both."""
+    t, names = look.tokens, shape.panels
+    columns = min(2, len(names))
+    rows = math.ceil(len(names) / 2)
+    gaps = {"horizontal_spacing": 0.09, "vertical_spacing": 0.2 if rows > 1 else 0.0}
+    figure = Panels(look, [[""] * columns] * rows, height=330 * rows, **gaps)
+    for place in range(len(names), rows * columns):
+        figure.update_xaxes(row=rows, col=place % 2 + 1, visible=False)
+        figure.update_yaxes(row=rows, col=place % 2 + 1, visible=False)
+    for place, name in enumerate(names):
+        at = {"row": place // 2 + 1, "col": place % 2 + 1}
+        figure.add_scatter(
+            **at,
+            x=[point.costs[name] for point in shape.best[name]],
+            y=[point.value for point in shape.best[name]],
+            mode="lines",
+            line={"color": t.right, "width": look.size(1.2), "shape": "hv"},
+            hoverinfo="skip",
+        )
+        known = [point for point in shape.points if point.costs.get(name)]
+        for chosen in (False, True):
+            _points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
+        ticks = log_ticks([point.costs[name] for point in known])
+        words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
+        figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
+        figure.update_yaxes(**at, title=escape_text(title(shape.metric)) if place % 2 == 0 else "", nticks=5)
+    return figure.drawn()
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Return round numbers along a logarithmic axis, at most `MOST_TICKS`: as fine a series as that leaves."""
+    low, high = min(values) / BEYOND, max(values) * BEYOND
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in SERIES:
+        every = [round(digit * 10.0**power, 9) for power in powers for digit in digits]
+        if len(ticks := [tick for tick in every if low <= tick <= high]) <= MOST_TICKS:
+            return ticks
+    return [ticks[0], ticks[-1]]
+
+
+def _short(value: float) -> str:
+    scale, unit = next((each for each in ((1e6, "M"), (1e3, "k")) if value >= each[0]), (1.0, ""))
+    return f"{value / scale:g}{unit}"
+
+
+def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:
+    t = look.tokens
+    compared = bool(points) and points[0].place is not None
+    colours = [t.right if point.place is None else colour(look, point.place) for point in points]
+    whiskers = {
+        "array": [(point.high or point.value) - point.value for point in points],
+        "arrayminus": [point.value - (point.low or point.value) for point in points],
+        "color": t.muted,
+        "thickness": look.size(1.2),
+        "width": 0,
+    }
+    figure.add_scatter(
+        **at,
+        x=[point.costs[name] for point in points],
+        y=[point.value for point in points],
+        mode="markers+text" if compared else "markers",
+        text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
+        textposition="middle right",
+        textfont={"color": t.ink, "size": look.size(15)},
+        marker={"color": colours, "size": look.size(11 if compared else 9)},
+        error_y=whiskers if compared else None,
+        customdata=[[escape_text(point.name), _amount(point.costs[name]), number(point.value)] for point in points],
+        hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
+    )
+
+
+def _amount(value: float) -> str:
+    return count(round(value)) if value >= 10 else number(value, 2)
+
+
+def costs_frame(shape: Costs) -> pd.DataFrame:
+    """Return a row for each point."""
+    rows = [
+        {"model": point.name, "compared": point.place is not None, shape.metric: point.value}
+        | {"low": point.low, "high": point.high}
+        | {words: point.costs.get(name) for name, words in COSTS.items()}
+        for point in shape.points
+    ]
+    return pd.DataFrame(rows)
+
+
+COST = Figure(
+    "compare-cost",
+    "compare",
+    lambda shape: f"What {title(shape.metric).lower()} costs",
+    _read_costs,
+    draw_costs,
+    note="compared models in colour, other runs on these data in grey",
+    reading="Up and left is better: the line joins the models that no other beats in both. Whiskers: 95 % interval.",
+    how="Seconds of training are wall time, under whatever else the machine did; of several seeds the mean. A "
+    "prediction is timed once for each run, on one thread of this machine; memory counts the tensors that are "
+    "alive at once.",
+    options=(METRIC,),
+    tables=lambda shape: {"Costs": costs_frame(shape)},
 )

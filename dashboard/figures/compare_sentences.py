@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +25,10 @@ from dashboard.figures.theme import Look, blend
 LETTERS = ("A", "B", "C", "D", "E", "F")
 
 
-def _letters(source: Source) -> list[str]:
-    return [letter_of(source, side) for side in source.sides.sides]
-
-
 WHO = Option(
     "who",
     "Model",
-    _letters,
+    lambda source: [letter_of(source, side) for side in source.sides.sides],
     "Whose map",
     words=lambda source, letter: "",
     endings={letter: f"-{letter.lower()}" for letter in LETTERS},
@@ -58,27 +53,18 @@ def _read(source: Source) -> Reading:
     letter = str(source.chosen(WHO))
     if not source.text.strip():
         raise NotAvailable("a sentence is needed: --text")
-    side = next(side for side in source.sides.sides if letter_of(source, side) == letter)
-    record = side.model.records[0]
-    view = source.reader.sentence(record.run, source.text)
-    name = f"{letter} {side.name}"
+    sides = {letter_of(source, side): side for side in source.sides.sides}
+    views = {key: source.reader.sentence(side.model.records[0].run, source.text) for key, side in sides.items()}
+    name, view = f"{letter} {sides[letter].name}", views[letter]
     said, chance = max(view.probabilities.items(), key=lambda known: known[1])
     if not view.layers:
         raise NotAvailable(f"{name} has no attention: it says {said} ({number(chance, 2)})")
-    weights = view.layers[-1].combined
-    if not weights.size:
+    if not view.layers[-1].combined.size:
         raise NotAvailable(f"{name}: the sentence is too long for maps, or the model knows no word of it")
-    return Reading(name, f"{said} {number(chance, 2)}", view.tokens, weights.mean(0), len(view.layers), _top(source))
-
-
-def _top(source: Source) -> float:
-    views = [source.reader.sentence(side.model.records[0].run, source.text) for side in source.sides.sides]
-    weights = [view.layers[-1].combined for view in views if view.layers and view.layers[-1].combined.size]
-    return full_colour([MapRow("", each.mean(0)) for each in weights])
-
-
-def _draw(shape: Reading, look: Look) -> go.Figure:
-    return map_grid([MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True)
+    last = {key: each.layers[-1].combined for key, each in views.items() if each.layers}
+    means = {key: weights.mean(0) for key, weights in last.items() if weights.size}
+    top = full_colour([MapRow("", each) for each in means.values()])
+    return Reading(name, f"{said} {number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
 
 
 MAPS = Figure(
@@ -86,13 +72,13 @@ MAPS = Figure(
     "compare",
     lambda shape: shape.name,
     _read,
-    _draw,
+    lambda shape, look: map_grid(
+        [MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True
+    ),
     note=lambda shape: f"says {shape.answer}",
     reading=lambda shape: f"Layer {shape.layers} of {shape.layers}, mean of its heads; one scale for all.",
-    how=(
-        "All components are added up with their coefficients. Attention is not an explanation: it says where a model "
-        "looks, not why it answers as it does."
-    ),
+    how="All components are added up with their coefficients. Attention is not an explanation: it says where a model "
+    "looks, not why it answers as it does.",
     options=(WHO,),
     spread=(WHO,),
 )
@@ -100,7 +86,6 @@ MAPS = Figure(
 
 RIGHTS = ("right", "wrong")
 SHADE = {True: 0.32, False: 0.45}
-"""How much of a colour a cell has, dark and light: ink can be read on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,55 +109,49 @@ class Matrix:
 
     @property
     def about_right(self) -> bool:
-        """Whether its cells are of right and wrong, and not of answers."""
+        """Tell whether its cells are of right and wrong, and not of answers."""
         return self.kinds == RIGHTS
 
     @property
     def told_by_label(self) -> bool:
-        """Whether cell and label say what each of the two says: the cell alone, or, of two classes, the label too."""
+        """Tell whether cell and label say what each of the two says: the cell, or of two classes both."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(K, K): rows are the first model, columns the second."""
+        """Count sentences in (K, K): rows are the first model, columns the second."""
         size = len(self.kinds)
         return np.bincount(self.first * size + self.second, minlength=size**2).reshape(size, size)
 
     def rows(self, one: int, other: int) -> NDArray[np.int64]:
-        """The sentences of a cell."""
+        """Return the sentences of a cell."""
         return np.flatnonzero((self.first == one) & (self.second == other))
 
     def said(self, one: int, other: int) -> str:
-        """A cell in words."""
+        """Say a cell in words."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
     def small(self, one: int, other: int) -> str:
-        """What stands below the count of a cell."""
+        """Say what stands below the count of a cell."""
         a, b = self.letters
         if self.about_right:
-            return {(0, 0): "both right", (0, 1): f"only {a} right", (1, 0): f"only {b} right"}.get(
-                (one, other), "both wrong"
-            )
+            return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
         rows = self.rows(one, other)
         hits = [int(right[rows].sum()) for right in self.right]
         return f"{count(hits[0])} right" if one == other else f"{a} right {count(hits[0])}, {b} {count(hits[1])}"
 
 
-def _kinds(source: Source) -> Sequence[str]:
-    return ("right and wrong", "answers") if source.record.task == "single" else ("right and wrong",)
-
-
 CELLS = Option(
     "matrix",
     "Cells",
-    _kinds,
+    lambda source: ("right and wrong", *(["answers"] if source.record.task == "single" else [])),
     "Who is right, or what each of the two says",
     endings={"right and wrong": "", "answers": "-answers"},
 )
 
 
 def matrix(source: Source) -> Matrix:
-    """The chosen pair; of several seeds the first pair of runs."""
+    """Return the chosen pair; of several seeds the first pair of runs."""
     sides = chosen_pair(source)
     run, one, other = next(iter(paired(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
@@ -197,7 +176,7 @@ def matrix(source: Source) -> Matrix:
 
 
 def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
-    """The matrix; a cell carries `customdata = [row, column]`."""
+    """Draw the matrix; a cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     return square(
         look,
@@ -211,13 +190,11 @@ def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
 
 
 def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
-    """Of who alone is right its own, of both right grey, of both wrong magenta; answers in the ink of how many."""
+    """Colour who alone is right by its own, both right grey, both wrong magenta; answers by how many."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
-        wanted = {(0, 0): (t.right, 0.14), (0, 1): (colour(look, shape.colours[0]), share)}
-        wanted |= {(1, 0): (colour(look, shape.colours[1]), share), (1, 1): (t.wrong, 0.3)}
-        strong, much = wanted[one, other]
-        return blend(t.paper, strong, much)
+        alone = [(colour(look, place), share) for place in shape.colours]
+        return blend(t.paper, *(((t.right, 0.14), alone[0]), (alone[1], (t.wrong, 0.3)))[one][other])
     counts = shape.counts
     of = counts[one, other] / max(int(counts.max()), 1)
     if one == other:
@@ -226,14 +203,8 @@ def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
     return blend(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
 
 
-def sentences(shape: Matrix, one: int, other: int) -> pd.DataFrame:
-    """The sentences of a cell: text, label, what each of the two says, and how sure each is of it."""
-    rows = shape.rows(one, other)
-    return cell_frame(shape, rows) if len(rows) else pd.DataFrame(columns=["text", "label", *shape.letters])
-
-
 def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """The same of any rows."""
+    """Return these sentences: text, label, what each of the two says, and how sure each is of it."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
@@ -251,13 +222,9 @@ def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
 
 
 def counts_frame(shape: Matrix) -> pd.DataFrame:
-    """The matrix as a table that a screen reader can walk through."""
+    """Return the matrix as a table that a screen reader can walk through."""
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
-
-
-def _note(shape: Matrix) -> str:
-    return ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed)))
 
 
 MATRIX = Figure(
@@ -266,7 +233,7 @@ MATRIX = Figure(
     lambda shape: f"{shape.names[0]} against {shape.names[1]}",
     matrix,
     draw_matrix,
-    note=_note,
+    note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
         "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
         if shape.about_right
@@ -279,5 +246,5 @@ MATRIX = Figure(
 
 
 def differing(shape: Matrix) -> NDArray[np.int64]:
-    """The sentences of which exactly one of the two is right."""
+    """Return the sentences of which exactly one of the two is right."""
     return np.flatnonzero(shape.right[0] != shape.right[1])

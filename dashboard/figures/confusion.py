@@ -21,14 +21,13 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
 
-def confusion_table(decision: Decision) -> pd.DataFrame:
-    """The matrix as a table that a screen reader can walk through."""
-    columns = {f"predicted {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
-    return pd.DataFrame({"is": decision.classes, **columns})
+def confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
+    """Return the matrix as a table that a screen reader can walk through; `head`: what its rows are called."""
+    return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 
 
 def outcomes(decision: Decision) -> tuple[Integers, Integers]:
-    """How many right and wrong answers lie in each of `BARS` equal bins of the probability."""
+    """Count right and wrong answers in each of `BARS` equal bins of the probability."""
     places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
     right = np.bincount(places[decision.correct], minlength=BARS)
     return right, np.bincount(places[~decision.correct], minlength=BARS)
@@ -37,26 +36,14 @@ def outcomes(decision: Decision) -> tuple[Integers, Integers]:
 def draw_confidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
 ) -> go.Figure:
-    """How many right (grey) and wrong (magenta) answers there are at each probability.
-
-    Args:
-        right: (`BARS`,) counts in equal bins of 0 to 1.
-        wrong: (`BARS`,)
-        threshold: Drawn as a line.
-        score: What the probability is called.
-        look: Theme and size.
-    """
+    """Draw how many right (grey) and wrong (magenta) answers lie in each of `BARS` equal bins of the probability."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
     for name, values, colour in (("right", right, t.right), ("wrong", wrong, t.wrong)):
-        figure.add_bar(
-            x=middles,
-            y=values,
-            width=0.92 / BARS,
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>",
-        )
+        marker = {"color": colour, "line": {"width": 0}}
+        hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
+        figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
     threshold_line(figure, threshold, look)
     labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
     for text, colour, x in labels:
@@ -71,11 +58,7 @@ def draw_confidence(
 def draw_confusion(
     counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
 ) -> go.Figure:
-    """The confusion matrix as bars, which select over their whole area.
-
-    Returns:
-        A figure whose bars carry `customdata = [true, predicted]` as label numbers.
-    """
+    """Draw the matrix as bars, which select over their whole area; `customdata = [true, predicted]` label numbers."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
@@ -123,27 +106,8 @@ class Matrix:
 
 
 def matrix(source: Source) -> Matrix:
-    """What is confused with what."""
+    """Return what is confused with what."""
     return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
-
-
-def _draw_matrix(matrix: Matrix, look: Look) -> go.Figure:
-    counted = matrix.decision
-    return draw_confusion(counted.counts, counted.classes, look, normalised=matrix.shares)
-
-
-def _row_sizes(matrix: Matrix) -> dict[str, int]:
-    counts = matrix.decision.counts
-    return {name: int(counts[i].sum()) for i, name in enumerate(matrix.decision.classes)}
-
-
-def _draw_outcomes(decision: Decision, look: Look) -> go.Figure:
-    return draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look)
-
-
-def _outcomes_reading(decision: Decision) -> str:
-    where = "at the left" if decision.positive is None else "in the middle"
-    return f"Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta {where}."
 
 
 CONFUSION = Figure(
@@ -151,26 +115,27 @@ CONFUSION = Figure(
     "performance",
     "Confusion matrix",
     matrix,
-    _draw_matrix,
+    lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalised=shape.shares),
     note=lambda matrix: sample(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
-    how=(
-        "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
-        "large number. What the model predicts depends on the threshold."
-    ),
+    how="Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
+    "large number. What the model predicts depends on the threshold.",
     options=(*answers.OPTIONS, CELLS),
     spread=(CELLS,),
-    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision)},
-    sizes=_row_sizes,
+    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision.classes, matrix.decision.counts)},
+    sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
 CONFIDENCE = Figure(
     "confidence",
     "performance",
     "Confidence by outcome",
     lambda source: source.once(answers.decision),
-    _draw_outcomes,
+    lambda decision, look: draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look),
     note=sample,
-    reading=_outcomes_reading,
+    reading=lambda decision: (
+        "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta "
+        f"{'at the left' if decision.positive is None else 'in the middle'}."
+    ),
     how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
     options=answers.OPTIONS,
     sizes=lambda decision: {

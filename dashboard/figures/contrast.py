@@ -44,17 +44,17 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
     p, before = mine.probabilities[about], theirs.probabilities[about]
-    odds = [_log_odds(each, about, source) for each, source in ((mine, now), (theirs, other))]
+    odds = [
+        float(
+            log_odds(np.array([*view.probabilities.values()]), [*view.probabilities].index(about), source.record.task)
+        )
+        for view, source in ((mine, now), (theirs, other))
+    ]
     said = (
         f"P({about}) {number(p)} against {number(before)}{f' {name}' if name else ''}: {signed(p - before, 3)}; "
         f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )
     return said if mine.label == theirs.label else f"{said} The answer is {mine.label} instead of {theirs.label}."
-
-
-def _log_odds(view: SentenceView, about: str, source: Source) -> float:
-    chances = np.array(list(view.probabilities.values()))
-    return float(log_odds(chances, list(view.probabilities).index(about), source.record.task))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +94,7 @@ def match_class(now: Source, other: Source) -> Source:
 
 
 def contrast_readings(now: Source, other: Source) -> Contrast:
-    """Pair the words of both readings, with their pushes towards the same class.
-
-    Raises:
-        NotAvailable: one reads no word, or the other has no such class.
-    """
+    """Pair the words of both readings, with their pushes towards the same class; raises as `match_class`."""
     same = match_class(now, other)
     mine, theirs = WORDS.shape(now), WORDS.shape(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
@@ -106,11 +102,7 @@ def contrast_readings(now: Source, other: Source) -> Contrast:
 
 
 def read_other(source: Source) -> Source:
-    """Return what a reading is compared with: another sentence, another run, or both.
-
-    Raises:
-        NotAvailable: neither is named.
-    """
+    """Return what a reading is compared with, another sentence, another run, or both; NotAvailable: none is named."""
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
     text = str(source.chosen(OTHER_TEXT))

@@ -42,17 +42,17 @@ class Searching:
             self.found = found or self.found
 
     def stop(self) -> None:
-        """What was found stays."""
+        """Stop; what was found stays."""
         self.running, self.stopped = False, True
 
     @property
     def flips(self) -> list[Flip]:
-        """The smallest so far, and others of its size."""
+        """Return the smallest flip so far, and others of its size."""
         return [*([self.found.flip] if self.found.flip else ()), *self.found.also]
 
 
 def progress_line(search: Searching) -> str:
-    """How far it is."""
+    """Say how far a search is."""
     found = search.found
     best = "no other answer yet"
     if found.flip:
@@ -61,7 +61,7 @@ def progress_line(search: Searching) -> str:
 
 
 def verdict(search: Searching) -> tuple[str, str]:
-    """What the end of a search says: a heading and a sentence."""
+    """Say at the end of a search what it found: a heading and a sentence."""
     found, flips = search.found, search.flips
     read = f"Texts read: {count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
@@ -79,7 +79,7 @@ def verdict(search: Searching) -> tuple[str, str]:
 
 
 def allowed_line(allowed: Allowed) -> str:
-    """The set of moves."""
+    """Describe the set of moves."""
     return (
         f"Moves: of {_many(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
         f"{allowed.replacements_at_most} deleted or replaced; {_many(len(allowed.replacements), 'replacement')} in all."
@@ -87,7 +87,7 @@ def allowed_line(allowed: Allowed) -> str:
 
 
 def replacement_lines(allowed: Allowed) -> list[str]:
-    """Each word with what may stand in its place."""
+    """List what may stand in the place of each word."""
     return [
         f"{word} → {', '.join(str(move.instead) for move in moves)}"
         for (_, word), moves in groupby(allowed.replacements, key=lambda move: (move.start, move.word))
@@ -95,7 +95,7 @@ def replacement_lines(allowed: Allowed) -> list[str]:
 
 
 def marked(text: str, moves: Sequence[Move]) -> str:
-    """The text as markup: deleted words struck, new ones underlined behind those that they replace."""
+    """Mark moves in the text: deleted words struck, new ones underlined behind those that they replace."""
     shown, at = [], 0
     for move in moves:
         shown.append(f"{escape(text[at : move.start])}<del>{escape(move.word)}</del>")
@@ -106,29 +106,21 @@ def marked(text: str, moves: Sequence[Move]) -> str:
 
 
 def moves_line(moves: Sequence[Move]) -> str:
-    """The moves in words."""
-    said = [
-        f"{quoted(move.word)} deleted"
-        if move.instead is None
-        else f"{quoted(move.word)} replaced by {quoted(move.instead)}"
-        for move in moves
-    ]
-    return ", ".join(said)
+    """Say the moves in words."""
+    instead = ("deleted" if move.instead is None else f"replaced by {quoted(move.instead)}" for move in moves)
+    return ", ".join(f"{quoted(move.word)} {what}" for move, what in zip(moves, instead, strict=True))
 
 
 def flip_table(search: Searching) -> pd.DataFrame:
-    """One row for the text and for each flip."""
+    """Return a row for the text and for each flip."""
     found = search.found
-    rows = [{"text": found.text, "moves": "", "log_odds": found.log_odds, **_named(found.probabilities)}]
-    rows += [
-        {"text": flip.text, "moves": moves_line(flip.moves), "log_odds": flip.log_odds, **_named(flip.probabilities)}
-        for flip in search.flips
+    states: list[tuple[Search | Flip, str]] = [(found, ""), *((flip, moves_line(flip.moves)) for flip in search.flips)]
+    rows = [
+        {"text": each.text, "moves": moves, "log_odds": each.log_odds}
+        | {f"probability:{name}": value for name, value in each.probabilities.items()}
+        for each, moves in states
     ]
     return pd.DataFrame(rows).assign(target=found.target, verdict=found.verdict, readings=found.readings)
-
-
-def _named(probabilities: dict[str, float]) -> dict[str, float]:
-    return {f"probability:{name}": value for name, value in probabilities.items()}
 
 
 def _many(number: int, what: str) -> str:
@@ -143,31 +135,27 @@ COLUMNS = {
     "time": Column("Kept", width=100),
 }
 SAYS = 130
-"""Pixels of what a run says."""
 DAY = len("2026-01-31")
 
 
 @dataclass(frozen=True)
 class ClassList:
-    """The list, the last first, as far as it is shown."""
+    """The list of the class, the last first, as far as it is shown; `said` by run, `total` are kept."""
 
     rows: Sequence[CounterExample]
     said: Mapping[str, Sequence[Answer]]
-    """By run; those that cannot be asked are not there."""
     run: str
-    """The chosen one."""
     total: int
-    """How many are kept."""
 
     @property
     def breaking(self) -> tuple[int, int]:
-        """At how many the chosen run is wrong today, and how many have a class of its own."""
+        """Count at how many the chosen run is wrong today, and how many have a class of its own."""
         known = [each.breaks for each in self.said.get(self.run, ()) if each.breaks is not None]
         return sum(known), len(known)
 
 
 def examples_table(shown: ClassList) -> pd.DataFrame:
-    """The list as it can be trained on, and of each run what it `says` and its probability of the label."""
+    """Return the list as it can be trained on, and of each run what it `says` and its probability of the label."""
     table = example_table(shown.rows)
     for run, said in shown.said.items():
         table[f"{run} says"] = [each.said for each in said]
@@ -176,7 +164,7 @@ def examples_table(shown: ClassList) -> pd.DataFrame:
 
 
 def inner_link(link: str) -> str:
-    """A link of a counter-example, if it leads to a page of the dashboard; else empty: a link is what somebody typed.
+    """Return the link of a counter-example if it leads to a page of the dashboard, else empty: somebody typed it.
 
     It is given relative to the pages, whatever machine it was kept on.
     """
@@ -197,20 +185,13 @@ def _told(answer: Answer) -> str:
 
 
 def _draw(shown: ClassList, look: Look) -> Table:
-    rows = pd.DataFrame(
-        [
-            {
-                "text": each.text,
-                "label": each.ought,
-                **{run: _told(said[at]) for run, said in shown.said.items()},
-                "note": each.note,
-                "author": each.author,
-                "time": each.time[:DAY],
-            }
-            for at, each in enumerate(shown.rows)
-        ]
-    )
-    return Table(rows, COLUMNS | dict.fromkeys(shown.said, Column(width=SAYS)))
+    rows = [
+        {"text": each.text, "label": each.ought}
+        | {run: _told(said[at]) for run, said in shown.said.items()}
+        | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
+        for at, each in enumerate(shown.rows)
+    ]
+    return Table(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, Column(width=SAYS)))
 
 
 def _note(shown: ClassList) -> str:

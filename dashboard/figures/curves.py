@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,7 @@ class Curves:
 
 
 def shown_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """The validation metric of a run's curves; that of the task where the run was refused for another."""
+    """Return the validation metric of a run's curves; that of the task where the run was refused for another."""
     try:
         return metric_for(metric, task, ordered=ordered)
     except ConfigError:
@@ -45,7 +46,7 @@ def shown_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def history_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
-    """A history as curves over epochs.
+    """Return a history as curves over epochs.
 
     Args:
         history: What was logged.
@@ -62,7 +63,8 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
 
     losses = [row for row in history.kind("step") if row.get("loss") is not None]
     valid = [row for row in ends if None not in (_validation(row, "loss"), _validation(row, metric))]
-    moved = [row for row in history.rows if _numbers(row.get("lambda"))]
+    moved = [row for row in history.rows if _all_finite(row.get("lambda"))]
+    layers = moved[0]["lambda"] if moved else []
     return Curves(
         epochs=epochs,
         seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
@@ -76,7 +78,11 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
         if rows and metric == "accuracy"
         else (),
         lambda_step=tuple(map(x, moved)),
-        lambdas=_lambda_lines(moved),
+        lambdas={
+            (layer, i + 1): tuple(row["lambda"][layer][i] for row in moved)
+            for layer, own in enumerate(layers)
+            for i in range(len(own))
+        },
     )
 
 
@@ -84,7 +90,7 @@ LOGGED_STEPS = 200
 
 
 def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
-    """By the plan (`steps` of the whole training), or as the history shows where that is 0."""
+    """Divide by the plan (`steps` of the whole training), or as the history shows where that is 0."""
     if steps:
         return steps / epochs
     if ends := history.kind("epoch"):
@@ -98,20 +104,9 @@ def _validation(row: Mapping[str, Any], metric: str) -> Any:
     return (row.get("validation") or {}).get(metric)
 
 
-def _numbers(lambdas: Any) -> bool:
-    """Whether there are lambdas and all are numbers; one that is not finite is logged as null."""
-    return bool(lambdas) and all(value is not None for layer in lambdas for value in layer)
-
-
-def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tuple[float, ...]]:
-    if not rows:
-        return {}
-    first = rows[0]["lambda"]
-    return {
-        (layer, i + 1): tuple(row["lambda"][layer][i] for row in rows)
-        for layer in range(len(first))
-        for i in range(len(first[layer]))
-    }
+def _all_finite(lambdas: Any) -> bool:
+    """Tell whether there are lambdas and all are numbers; one that is not finite is logged as null."""
+    return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
 Place = tuple[int, int]
@@ -122,21 +117,13 @@ Line = tuple[float, ...]
 
 
 def head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
-    """The lambda of each head where heads differ: (layer, component) → a line for each head."""
-    rows = [row["lambda_heads"] for row in history.rows if _finite(row.get("lambda_heads"))]
-    if not rows:
-        return {}
+    """Return the lambda of each head where heads differ: (layer, component) → a line for each head."""
+    rows = [row["lambda_heads"] for row in history.rows if _all_finite(row.get("lambda_heads"))]
     return {
-        (layer, component + 1): tuple(
-            tuple(row[layer][component][head] for row in rows) for head in range(len(rows[0][layer][component]))
-        )
-        for layer in range(len(rows[0]))
-        for component in range(len(rows[0][layer]))
+        (layer, component + 1): tuple(zip(*(row[layer][component] for row in rows), strict=True))
+        for layer, components in enumerate(rows[0] if rows else ())
+        for component in range(len(components))
     }
-
-
-def _finite(heads: Any) -> bool:
-    return bool(heads) and all(value is not None for layer in heads for part in layer for value in part)
 
 
 @dataclass(frozen=True)
@@ -163,7 +150,7 @@ NUMBERS = {
 
 
 def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
-    """The course of every learned number in a history; of the gates their mean after each epoch."""
+    """Return the course of every learned number in a history; of the gates their mean after each epoch."""
     found: dict[str, list[NumberLine]] = {}
     rows = [row for row in history.rows if row.get("scalars")]
     for name in rows[0]["scalars"] if rows else ():
@@ -176,5 +163,5 @@ def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[Num
 
 
 def _lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
-    x = tuple(place for place, _ in points)
-    return [NumberLine(x, tuple(values[layer] for _, values in points)) for layer in range(len(points[0][1]))]
+    x, values = zip(*points, strict=True)
+    return [NumberLine(x, line) for line in zip(*values, strict=True)]

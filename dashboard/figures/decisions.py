@@ -1,4 +1,4 @@
-"""What a model says at a threshold: one decision, from which every figure of the scores is counted."""
+"""What a run says of a split: its report, what is known of each text, and its decision at a threshold."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.evaluation.intervals import Bands, bands, class_intervals, wilson
 from core.evaluation.metrics import confusion
+from core.evaluation.scores import HALF
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
 from dashboard.figures.numbers import count
@@ -42,20 +43,17 @@ class Report:
 
 
 def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
-    """The rows of one split.
+    """Return the report of one split; RunDamaged: a column or a class is missing.
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
             with several labels per text also a 0/1 column `label:CLASS` each.
         classes: C names in label order.
-
-    Raises:
-        RunDamaged: a column or a class is missing.
     """
     try:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        labels = true_labels(saved, classes)
-        shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
+        labels = _true_labels(saved, classes)
+        shown = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
         examples = saved[shown].assign(probability=answer_probability(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError):
         refuse_misfit(saved, classes)
@@ -67,19 +65,37 @@ def answer_probability(probabilities: Floats, *, multi: bool) -> Floats:
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
-def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
-    """(n,) positions in `classes`, or (n, C) zeros and ones where sentences may have several labels.
-
-    Raises:
-        KeyError, ValueError: the predictions are not of these classes.
-    """
+def _true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
+    """Return (n,) positions or (n, C) zeros and ones; KeyError, ValueError: predictions of other classes."""
     if not classes:
         raise ValueError("there are none")
     bits = [f"{LABEL}{name}" for name in classes]
     if bits[0] in saved:
         return saved[bits].to_numpy(np.int64)
-    found = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
-    return np.asarray(found, np.int64)
+    places = saved["label"].map({name: number for number, name in enumerate(classes)})
+    return np.asarray(places.to_numpy(np.int64), np.int64)
+
+
+PHENOMENON, PREDICTED = "phenomenon", "predicted:"
+COLUMN = "column:"
+"""Before the name of one of the data's own columns."""
+
+
+def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
+    """Return text, label, predicted, probability (of the predicted) and phenomenon of each sentence of a split.
+
+    With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each. The data's own
+    columns are `column:NAME`. RunDamaged: a column is missing.
+    """
+    try:
+        bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
+        chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
+        kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
+        predicted = {f"{PREDICTED}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
+        own = {f"{COLUMN}{name}": saved[name] for name in saved if name not in (*kept, "row") and ":" not in str(name)}
+        return saved[kept].assign(**own, probability=answer_probability(chances, multi=bool(bits)), **predicted)
+    except (KeyError, ValueError):
+        refuse_misfit(saved, classes)
 
 
 ANSWER = "top answer"
@@ -97,7 +113,6 @@ class Decision:
     predicted: Integers
     """(n,) positions in `classes`, the truth and the answer."""
     probabilities: Floats
-    """(n, C)"""
     threshold: float
     total: int
     """Rows of the split."""
@@ -106,33 +121,33 @@ class Decision:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """(n,) booleans."""
+        """Return (n,) booleans."""
         return self.labels == self.predicted
 
     @property
     def score(self) -> Floats:
-        """(n,) the probability that the threshold is compared with."""
+        """Return (n,) the probability that the threshold is compared with."""
         return self.probabilities.max(1, initial=0) if self.positive is None else self.probabilities[:, self.positive]
 
     @property
     def score_name(self) -> str:
-        """What that probability is called."""
+        """Name that probability."""
         return "P(predicted)" if self.positive is None else f"P({self.classes[self.positive]})"
 
     @cached_property
     def counts(self) -> Integers:
-        """(C, C), rows true, columns predicted."""
+        """Count answers in (C, C): rows true, columns predicted."""
         return np.array(confusion(self.labels, self.predicted, len(self.classes)), np.int64)
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
-        """Share of right answers and its 95 % interval."""
+        """Return the share of right answers and its 95 % interval."""
         hits, n = int(self.correct.sum()), len(self.rows)
         return (hits / n if n else float("nan"), *wilson(hits, n))
 
 
 def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float) -> Decision:
-    """The answers at a threshold.
+    """Decide at a threshold.
 
     Args:
         labels: (n,).
@@ -159,7 +174,7 @@ def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule
 
 
 def bands_of(report: Report, decision: Decision, number: int) -> Bands | None:
-    """How far the curves of a class could have run otherwise; kept, as a threshold only moves along them."""
+    """Return how far the curves of a class could have run otherwise; kept, as a threshold only moves along them."""
     least = decision.threshold if len(decision.rows) < decision.total else 0.0
     key = decision.classes[number], least
     if key not in report.kept:
@@ -168,36 +183,30 @@ def bands_of(report: Report, decision: Decision, number: int) -> Bands | None:
 
 
 def ranked(decision: Decision) -> list[int]:
-    """The classes whose ranking is drawn, by position."""
+    """Return the positions of the classes whose ranking is drawn."""
     return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
 
 
 def share(part: float, whole: float) -> float:
-    """A part of a whole; NaN of nothing."""
+    """Divide a part by a whole; NaN of nothing."""
     return float(part / whole) if whole else float("nan")
 
 
 def rates(decision: Decision, number: int) -> tuple[float, float, float]:
-    """False positive rate, recall and precision of a class at the threshold."""
+    """Return false positive rate, recall and precision of a class at the threshold."""
     counts = decision.counts
     hits, own, predicted = counts[number, number], counts[number].sum(), counts[:, number].sum()
     return share(predicted - hits, counts.sum() - own), share(hits, own), share(hits, predicted)
-
-
-def cell_rows(decision: Decision, examples: pd.DataFrame, true: int, predicted: int) -> pd.DataFrame:
-    """The sentences of a cell of the matrix."""
-    return examples.iloc[decision.rows[(decision.labels == true) & (decision.predicted == predicted)]]
 
 
 PARTS = ("Precision", "Recall", "F1")
 
 
 def class_table(decision: Decision) -> pd.DataFrame:
-    """Each class at the threshold: precision, recall and F1, each with the ends of its 95 % interval, and n."""
-    import pandas as pd
+    """Return precision, recall and F1 of each class, each with the ends of its 95 % interval, and n."""
+    import pandas as pd  # the head of the first page does without it
 
-    rows = []
-    every = range(len(decision.classes))
+    rows, every = [], range(len(decision.classes))
     ranges = class_intervals(decision.labels[:, None] == every, decision.predicted[:, None] == every)
     for number, name in enumerate(decision.classes):
         _, recall, precision = rates(decision, number)
@@ -212,29 +221,28 @@ def class_table(decision: Decision) -> pd.DataFrame:
 
 
 def sample(decision: Decision) -> str:
-    """On how many texts its figures rest."""
+    """Say on how many texts the figures of a decision rest."""
     return f"n = {count(len(decision.rows))}"
 
 
 def few(sizes: Mapping[str, int]) -> str:
-    """What rests on fewer than `FEW` sentences, in words; empty if nothing does."""
+    """Name what rests on fewer than `FEW` sentences; empty if nothing does."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
 
 
 FEW = 30
 """Below this a figure says little."""
-BINS, BARS = 10, 20
-TICKS = [0, 0.25, 0.5, 0.75, 1]
+BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
 def threshold_line(figure: Panels, threshold: float, look: Look) -> None:
-    """Where the threshold lies on an axis of probabilities."""
+    """Draw where the threshold lies on an axis of probabilities."""
     figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.size(1.6)})
 
 
 def decide_label(report: Report, label: str, threshold: float) -> Decision:
-    """One label against the rest at a threshold: a sentence has it or not."""
+    """Decide about one label against the rest at a threshold."""
     number = report.classes.index(label)
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
@@ -242,5 +250,24 @@ def decide_label(report: Report, label: str, threshold: float) -> Decision:
 
 
 def first_label(report: Report) -> str:
-    """The most frequent label of the split."""
+    """Return the most frequent label of the split."""
     return report.classes[int(report.labels.sum(0).argmax())]
+
+
+def dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
+    """Draw a reference from 0 to 1: the diagonal, or what is reached without a model."""
+    line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
+    figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
+
+
+def threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
+    """Draw where the threshold lies on a curve; `hover` says its values."""
+    edge = {"width": look.size(3), "color": look.tokens.ink}
+    figure.add_scatter(
+        x=[at[0]],
+        y=[at[1]],
+        mode="markers",
+        marker={"size": look.size(15), "color": look.tokens.paper, "line": edge},
+        hovertemplate=f"at the threshold<br>{hover}<extra></extra>",
+        **more,
+    )

@@ -1,4 +1,4 @@
-"""Words, own columns and tags that a selection has more often than the other sentences."""
+"""Words, own columns and tags that a selection has more often, and clouds of the words of each outcome."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import pandas as pd
 
 from core.failures.facets import YES, marking
 from core.failures.phrases import LEAST_Z, Overused
@@ -15,14 +17,17 @@ from core.failures.tags import CONSEQUENCES, called
 from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
+from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import words_of
 from dashboard.figures.figure import Figure, interval_figure
+from dashboard.figures.filtering import SELECT, analysis
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
-from dashboard.figures.selecting import SELECT, analysis
+from dashboard.figures.source import Option
+from dashboard.figures.theme import Look
+from dashboard.figures.words import positive
 
 WORDS_SHOWN = 12
-"""Phrases of the table; its CSV has all that are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +37,17 @@ class Overrepresented:
     analysis: Analysis
     found: Sequence[Overused]
     picked: str = ""
-    """The rule of the one that the sentences are to have; empty: none."""
 
 
 def overused(of: Analysis) -> Overrepresented:
-    """Of the selected rows against all others."""
+    """Compare the words of the selected rows with all others."""
     rules = {str(clause) for clause in of.clauses}
-    found = of.known.phrases.overused(of.rows)
+    found = of.table.phrases.overused(of.rows)
     return Overrepresented(of, found, next((rule for each in found if (rule := rule_of(each)) in rules), ""))
 
 
 def rule_of(each: Overused) -> str:
-    """That selects the sentences with a phrase."""
+    """Return the rule that selects the sentences with a phrase."""
     return str(Clause(WORD, "=", each.words))
 
 
@@ -77,7 +81,10 @@ OVERUSED: Figure[Overrepresented] = interval_figure(
     lambda source: overused(analysis(source)),
     words_table,
     "Words",
-    note=lambda shown: f"{count(len(shown.analysis.places))} selected against {count(_others(shown))} others",
+    note=lambda shown: (
+        f"{count(len(shown.analysis.places))} selected against "
+        f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
+    ),
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier the words are here, in log-odds."
         if shown.found
@@ -91,35 +98,26 @@ OVERUSED: Figure[Overrepresented] = interval_figure(
 )
 
 
-def _others(shown: Overrepresented) -> int:
-    return len(shown.analysis.table) - len(shown.analysis.places)
-
-
 COLUMNS_SHOWN = 10
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """What marks a selection."""
+    """What marks a selection, as `core.failures.facets.marking` gives it."""
 
     analysis: Analysis
     found: Sequence[Mapping[str, Any]]
-    """As `core.failures.facets.marking` gives it."""
 
     def rule(self, row: Mapping[str, Any]) -> str:
-        """That selects what the selection has more of; empty: no rule can."""
+        """Return the rule that selects what the selection has more of; empty: no rule can."""
         name, label = ("tag", called(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
 
 
 def marked(of: Analysis) -> Marked:
-    """Of the selected rows against all others.
-
-    Raises:
-        NotAvailable: the tags are still being found.
-    """
+    """Compare columns and tags of the selected rows with all others; NotAvailable: the tags are still being found."""
     known = made_by(of.clauses) | CONSEQUENCES
     return Marked(of, marking(of.table, of.tags, of.rows, known, of.known.groups))
 
@@ -176,4 +174,127 @@ MARKED: Figure[Marked] = interval_figure(
     "(2013): 0 where it says nothing of the selection, 1 where it says all. p is of the chi-square test after Holm "
     "over all columns and tags; those by which the selection was made are left out.",
     options=(SELECT,),
+)
+
+
+CLOUD_WORDS = 24
+SMALLEST, LARGEST = 0.95, 2.1
+OUTCOMES = {
+    "true positive": (True, True),
+    "false negative": (True, False),
+    "false positive": (False, True),
+    "true negative": (False, False),
+}
+"""By name: whether it is of the class, and whether it is predicted to be."""
+
+
+OF_CLASS = Option(
+    "outcome-of",
+    "Outcomes of",
+    lambda source: source.record.classes,
+    "Positive is this class, negative every other",
+    usual=lambda source: (
+        positive(source.record)
+        if source.record.task == "single" and len(source.record.classes) == 2
+        else source.record.classes[0]
+    ),
+    words=lambda source, name: f"of {name}",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Words that the sentences of each outcome of a class have more often, the surest first."""
+
+    analysis: Analysis
+    of: str
+    found: Mapping[str, Sequence[Overused]]
+    sizes: Mapping[str, int]
+
+    def id(self, outcome: str, words: str) -> str:
+        """Return the id of a word of an outcome, as it is picked."""
+        return f"{outcome}: {words}"
+
+    @property
+    def picked(self) -> str:
+        """The word of an outcome whose rules are the whole selection; empty: none."""
+        rules = {str(clause) for clause in self.analysis.clauses}
+        each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
+        return next((self.id(*one) for one in each if set(self.rules(*one)) == rules), "")
+
+    def rules(self, outcome: str, words: str) -> list[str]:
+        """Return the rules that select the sentences of a word of an outcome."""
+        true, said = OUTCOMES[outcome]
+        return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"word={words}"]
+
+
+def find_outcomes(of: Analysis, name: str) -> Outcomes:
+    """Find the words of each outcome of a class, over all sentences of the split."""
+    at = of.table.classes.index(name)
+    true, said = of.table.true[:, at], of.table.said[:, at]
+    rows = {each: (true == is_so) & (said == is_said) for each, (is_so, is_said) in OUTCOMES.items()}
+    phrases = of.table.phrases
+    found = of.known.once(
+        f"outcomes of {name}", lambda: {each: phrases.overused(has, 1, CLOUD_WORDS) for each, has in rows.items()}
+    )
+    return Outcomes(of, name, found, {each: int(has.sum()) for each, has in rows.items()})
+
+
+def scale_letters(found: Mapping[str, Sequence[Overused]]) -> dict[str, list[float]]:
+    """Return the size of each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
+    top = max((each.log_odds for some in found.values() for each in some), default=1.0)
+    return {
+        name: [SMALLEST + (LARGEST - SMALLEST) * each.log_odds / top for each in some] for name, some in found.items()
+    }
+
+
+def arrange_words(places: Sequence[int]) -> list[int]:
+    """Arrange places from the largest word on: it stands in the middle, smaller ones to either side by turns."""
+    return [*reversed(places[1::2]), *places[::2]]
+
+
+def cloud_table(shown: Outcomes) -> pd.DataFrame:
+    """Return a row for each word of each outcome."""
+    rows = [{"outcome": name, **each._asdict()} for name, found in shown.found.items() for each in found]
+    return pd.DataFrame(rows, columns=["outcome", *Overused._fields])
+
+
+def _draw_clouds(shown: Outcomes, look: Look) -> Component:
+    t, rems = look.tokens, scale_letters(shown.found)
+    clouds = []
+    for name, found in shown.found.items():
+        true, said = OUTCOMES[name]
+        order = sorted(range(len(found)), key=lambda at: (-found[at].log_odds, found[at].words))
+        words = [
+            {
+                "id": shown.id(name, each.words),
+                "words": each.words,
+                "rem": round(rems[name][at], 3),
+                "said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere",
+            }
+            for at, each in ((order[place], found[order[place]]) for place in arrange_words(range(len(order))))
+        ]
+        title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
+        clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})
+    colours = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
+    return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colours}, look)
+
+
+CLOUDS: Figure[Outcomes] = Figure(
+    "outcome-cloud",
+    "errors",
+    "Words of each outcome",
+    lambda source: find_outcomes(analysis(source), str(source.chosen(OF_CLASS))),
+    _draw_clouds,
+    note=lambda shown: f"{shown.of} against every other class",
+    reading=lambda shown: (
+        "The larger a word, the likelier it is among the sentences of an outcome than among all others, in log-odds. "
+        "Click one to read its sentences."
+        if any(shown.found.values())
+        else "No word is clearly more frequent in any outcome."
+    ),
+    how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. Sizes "
+    "have one scale over the four; where a word stands means nothing. The CSV has the numbers.",
+    options=(OF_CLASS,),
+    tables=lambda shown: {"Outcomes, cloud": cloud_table(shown)},
 )

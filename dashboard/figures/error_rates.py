@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,14 +17,12 @@ from core.numbers import signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.figure import Figure, interval_figure
+from dashboard.figures.filtering import analysis
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words
 from dashboard.figures.numbers import count, number, percent
-from dashboard.figures.selecting import analysis
 
 SHOWN = 20
-"""Rows of the table, those with the most excess errors."""
 FARTHEST = 16.0
-"""Risk ratio at which the axis ends at the latest; it begins at its reciprocal at the earliest."""
 _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
 
 
@@ -40,19 +38,19 @@ class Gathered:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
-        """Those with the most excess errors, and the one that is picked; last those that no error comes from."""
+        """Return the rows with the most excess errors, and the picked one; last those that no error comes from."""
         first = [row for row in self.rows if row["n"] and not _apart(row)]
         causes = [row for place, row in enumerate(first) if place < SHOWN or row["tag"] == self.picked]
         return [*causes, *(row for row in self.rows if row["n"] and _apart(row))]
 
     @property
     def few(self) -> bool:
-        """Whether there are counts only."""
+        """Tell whether there are counts only."""
         return all(row["ratio"] is None for row in self.rows)
 
 
 def gathered(of: Analysis) -> Gathered:
-    """Of all rows of the split, whatever is selected of them.
+    """Return the errors of all rows of the split, whatever is selected of them.
 
     Raises:
         NotAvailable: its tags are still being found.
@@ -63,7 +61,7 @@ def gathered(of: Analysis) -> Gathered:
 
 
 def _apart(row: Mapping[str, Any]) -> bool:
-    """Whether an error brings it about, or it is one by definition."""
+    """Tell whether an error brings it about, or it is one by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
@@ -76,7 +74,7 @@ def log_axis(marks: Sequence[Mark]) -> Axis:
 
 
 def ratio_mark(row: Mapping[str, Any]) -> Mark:
-    """A risk ratio with its interval on that axis."""
+    """Return a risk ratio with its interval on that axis."""
     if row["ratio_interval"] is None:
         return Mark()
     most = math.log2(FARTHEST)
@@ -95,18 +93,18 @@ def _log(ratio: float | None, most: float) -> float:
 
 
 def name_of(rule: str) -> str:
-    """A rule as the name of what it selects: `negation`, `source web`."""
+    """Name what a rule selects: `negation`, `source web`."""
     name, _, value = rule.partition("=")
     return called(value) if name == TAG else f"{name} {said_value(value)}"
 
 
 def said_value(value: str) -> str:
-    """A value of an own column in words."""
+    """Say a value of an own column."""
     return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
 
 
 def words_of(tag: str, small: str = "") -> Words:
-    """A tag in a table; of another run that says something else the run stands behind it."""
+    """Name a tag in a table; of another run that says something else the run stands behind it."""
     name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (called(tag), "")
     return Words(name, small=small or (f"with {run}" if run else ""), title=about(tag))
 
@@ -139,8 +137,8 @@ def rates_table(found: Gathered) -> IntervalTable:
             columns.also("excess", "ratio"),
             *([] if few else [columns.interval("ratio", "risk ratio", ratio, log_axis)]),
             columns.text("excess", "wrong" if few else "excess", excess, "4rem"),
-            columns.also(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1"),
-            columns.also("p", "p_holm", "differs"),
+            columns.also(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1", p="p"),
+            columns.also("p_holm", "differs"),
         ),
         found.rows,
         "tag",
@@ -150,8 +148,8 @@ def rates_table(found: Gathered) -> IntervalTable:
 
 
 def _note(found: Gathered) -> str:
-    every = [row for row in found.rows if row["n"]]
-    some = f"{len(found.shown)} of {len(every)}" if len(found.shown) < len(every) else str(len(every))
+    shown, every = len(found.shown), sum(bool(row["n"]) for row in found.rows)
+    some = f"{shown} of {every}" if shown < every else str(every)
     return f"{some} tags and values of columns, most excess errors first"
 
 
@@ -173,7 +171,6 @@ GATHERED: Figure[Gathered] = interval_figure(
     f"correction over all that are tested, so that it leaves out 1 exactly where that holds; none below {LEAST} "
     "sentences on either side. *No cause*: what errors have by definition, or because they are errors.",
 )
-"""Of the whole split: what is selected does not change it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,15 +180,10 @@ class Sliced:
     analysis: Analysis
     found: FoundSlices
     picked: str = ""
-    """The one whose rules are the selection."""
 
 
 def sliced(of: Analysis) -> Sliced:
-    """Of all rows of the split, whatever is selected of them.
-
-    Raises:
-        NotAvailable: its tags are still being found.
-    """
+    """Return the slices of the split, whatever is selected; raises as `gathered`."""
     _ = of.tags
     found = of.known.once("slices", lambda: found_slices(of.known.facets, of.table.wrong))
     rules = {str(clause) for clause in of.clauses}
@@ -200,7 +192,7 @@ def sliced(of: Analysis) -> Sliced:
 
 
 def _told(one: FoundSlice) -> dict[str, Any]:
-    """As a row of `core.failures.risk.risk_table`."""
+    """Return a slice as a row of `core.failures.risk.risk_table`."""
     ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 
@@ -213,16 +205,8 @@ def slices_table(shown: Sliced) -> IntervalTable:
             columns.name("name", "Slice", lambda each: in_words(each.clauses), "36%", rules=rules_of),
             columns.count("n", "n", "risk.n", "3.4rem"),
             columns.also(wrong="risk.wrong"),
-            columns.text(
-                "rate",
-                "wrong",
-                lambda each: percent(each.risk.rate),
-                "4.7rem",
-                soft=True,
-                rate="risk.rate",
-            ),
-            columns.also(excess="risk.excess", ratio="risk.ratio"),
-            columns.also(low="interval.0", high="interval.1"),
+            columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
+            columns.also(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
             columns.interval("ratio", "risk ratio", lambda each: ratio_mark(_told(each)), log_axis),
             columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.also(p_holm="p_holm"),
@@ -257,12 +241,11 @@ WORTH = 1.0
 
 
 class Step(NamedTuple):
-    """One of them."""
+    """A step that the numbers bear out."""
 
     advice: str
     evidence: str
     rules: tuple[str, ...]
-    """That select the sentences it is about."""
 
 
 ADVICE: dict[str, str] = {
@@ -276,41 +259,35 @@ ADVICE: dict[str, str] = {
     "seeds disagree": "Let several seeds answer together: chance decides these",
     "near duplicate": "Look at the labels of the near duplicates in training",
 }
-"""By tag, where its errors survive correction."""
 
 
 def next_steps(shown: Analysis, tags: Gathered, slices: Sliced) -> list[Step]:
-    """The steps that the numbers bear out, most excess errors first; empty where none does."""
-    found = [*_of_tags(tags), *_of_slices(slices)]
-    sure = shown.known.there.get("sure and wrong")
-    if sure is not None and sure.any():
-        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
-        found.append(
-            Step("Read the surest errors first: doubtful labels stand among them", evidence, ("tag=sure and wrong",))
-        )
-    return found[:MOST]
-
-
-def _of_tags(tags: Gathered) -> Iterator[Step]:
+    """Return the steps that the numbers bear out, most excess errors first; empty where none does."""
+    found = []
     for row in tags.rows:
         name = row["tag"].removeprefix("tag=")
         if name in BY_DEFINITION | CONSEQUENCES or not row["differs"] or (row["excess"] or 0.0) < WORTH:
             continue
         rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
-        evidence = f"{percent(row['rate'])} of {count(row['n'])} are wrong, {percent(rest)} of the others"
+        usual = f"Read the errors with {name_of(row['tag'])}, and add training sentences like them"
         if name.startswith(WITH):
             usual = f"See on Compare what {name.removeprefix(WITH)} knows here, and whether both can answer together"
-        else:
-            usual = f"Read the errors with {name_of(row['tag'])}, and add training sentences like them"
-        yield Step(ADVICE.get(name, usual), f"{name_of(row['tag'])}: {evidence}", ("wrong", row["tag"]))
-
-
-def _of_slices(slices: Sliced) -> Iterator[Step]:
+        evidence = f"{name_of(row['tag'])}: {_compare_shares(row['rate'], row['n'], rest)}"
+        found.append(Step(ADVICE.get(name, usual), evidence, ("wrong", row["tag"])))
     for each in slices.found.slices:
         if len(each.clauses) > 1:
-            risk, name = each.risk, " and ".join(map(name_of, map(str, each.clauses)))
-            evidence = f"{percent(risk.rate)} of {count(risk.n)} are wrong, {percent(risk.rest_rate)} of the others"
-            rules = ("wrong", *map(str, each.clauses))
-            yield Step(
-                "Read this slice: its two properties together are worse than either", f"{name}: {evidence}", rules
-            )
+            risk, rules = each.risk, [*map(str, each.clauses)]
+            name = " and ".join(map(name_of, rules))
+            advice = "Read this slice: its two properties together are worse than either"
+            evidence = f"{name}: {_compare_shares(risk.rate, risk.n, risk.rest_rate)}"
+            found.append(Step(advice, evidence, ("wrong", *rules)))
+    sure = shown.known.there.get("sure and wrong")
+    if sure is not None and sure.any():
+        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
+        advice = "Read the surest errors first: doubtful labels stand among them"
+        found.append(Step(advice, evidence, ("tag=sure and wrong",)))
+    return found[:MOST]
+
+
+def _compare_shares(rate: float, n: int, rest: float) -> str:
+    return f"{percent(rate)} of {count(n)} are wrong, {percent(rest)} of the others"

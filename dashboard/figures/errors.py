@@ -1,9 +1,10 @@
-"""The selected sentences in their order, and the one that is read: words, answer, tags, nearest training texts."""
+"""The selected sentences in their order, the one that is read, with all that is known of it, and their codes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,35 +12,35 @@ import pandas as pd
 
 from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
+from core.failures.code_rates import Draw, rates
+from core.failures.coded import Coded, agreement
 from core.failures.names import SEPARATOR, has_name, known_as
 from core.failures.neighbours import Neighbour
 from core.failures.selection import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
 from core.numbers import exact, signed
+from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ORDER, SELECT, WRONG, analysis
+from dashboard.figures.interval_table import IntervalTable, Mark, Words, axis
 from dashboard.figures.numbers import count, number
-from dashboard.figures.pushed import full_colour
-from dashboard.figures.selecting import ORDER, SELECT, WRONG, analysis
+from dashboard.figures.pushes import full_colour, shade_push
 from dashboard.figures.theme import Look, Tokens, class_colours, readable
-from dashboard.figures.words import STEPS, positive, sides
+from dashboard.figures.words import positive, sides
 
 if TYPE_CHECKING:
-    from core.failures.coded import Code, Coded
     from core.interpret.several import Pushed
     from core.runs.load import LoadedRun
     from core.runs.record import RunRecord
 
-SENT = 300
-"""Rows that are sent at a time; the list grows by them as somebody comes near its end."""
+SENT = 300  # rows that are sent at a time
 STEP = 100
 """Rows by which what is sent moves: the row that is read has at least so many before and behind it, where there are."""
-LIKELIEST = 3
-"""Classes that the bar names where there are more than one more."""
-NEAREST = 2
-"""Training texts that are shown, by words and by the model each."""
+LIKELIEST = 3  # classes that the bar names
+NEAREST = 2  # training texts that are shown, by words and by the model each
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,9 @@ class Detail:
     pushed: Pushed | None
     near: Sequence[Neighbour] = ()
     same: Mapping[str, int] = field(default_factory=dict)
-    """Labels of training texts that are the same to the run, with how many."""
-    lone: str = ""
-    """Why there are no neighbours."""
-    among: str = ""
-    """Of how many training texts they are the nearest, where it is not all."""
-    later: bool = False
-    """The training texts are still being read."""
+    lone: str = ""  # why there are no neighbours
+    among: str = ""  # of how many training texts, where not of all
+    later: bool = False  # the training texts are still being read
 
 
 @dataclass(frozen=True)
@@ -63,20 +60,15 @@ class Coding:
     """What an author says of the rows with keys."""
 
     coded: Coded
-    """That of others too, as far as it may be seen."""
     author: str
     handled: int = 0
     """The last of the reader's reports that was written down: of what came later it knows better."""
     changed: int = 0
     """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
     secret: str = ""
-    """What the browser keeps of whoever codes as long as no name is given."""
     session: str = ""
-    """To which the reader reports."""
     unnamed: bool = False
-    """Whether a name was given up."""
     done: str = ""
-    """What became of the last change, for people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +77,9 @@ class Reading:
 
     analysis: Analysis
     at: str = ""
-    """Its key; empty: the first."""
     details: Mapping[str, Detail] = field(default_factory=dict)
     """By key, of rows that the reader has come near to."""
     without: str = ""
-    """Why no word has a push; empty: it will have."""
     coding: Coding | None = None
     """What can be said of the rows; None: nothing, as in a file."""
     again: int = 0
@@ -101,7 +91,7 @@ class Reading:
 
     @property
     def start(self) -> int:
-        """How many of the selected come before the first that is sent."""
+        """Count the selected rows before the first that is sent."""
         places, middle = self.analysis.places, self.around
         if len(places) <= SENT:
             return 0
@@ -112,12 +102,12 @@ class Reading:
 
     @property
     def shown(self) -> np.ndarray:
-        """(m,) places of the rows that are sent; the one that is read is among them unless others are asked for."""
+        """Return (m,) places of the rows that are sent, the one that is read among them unless others are asked for."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
 def target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
-    """The class whose log-odds are pushed in a row: of two the positive one, of more what is said.
+    """Return the class whose log-odds are pushed in a row: of two the positive one, of more what is said.
 
     Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
     """
@@ -127,7 +117,7 @@ def target(record: RunRecord, said: str, missed: str = "", invented: str = "") -
 
 
 def targets(shown: Analysis, places: Sequence[int]) -> list[str]:
-    """`target` of each of these rows."""
+    """Return `target` of each of these rows."""
     record, frame = shown.table.record, shown.table.frame
     said: list[str] = frame["said"].tolist()
     wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
@@ -138,7 +128,7 @@ def read_details(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str])
     """Return details of rows by their keys: the pushes of the words, and the nearest training texts."""
     from core.interpret import several  # torch
 
-    place = {key: at for at, key in enumerate(shown.table.frame["key"].tolist())}
+    place = {key: at for at, key in enumerate(shown.known.keys)}
     at = {key: place[key] for key in keys if key in place}
     places = list(at.values())
     texts = [shown.table.texts[each] for each in places]
@@ -164,6 +154,7 @@ def _draw(reading: Reading, look: Look) -> Component:
     t, shown, table = look.tokens, reading.analysis, reading.analysis.table
     places, many = reading.shown, len(reading.analysis.places)
     colours = dict(zip(table.classes, class_colours(t, table.classes, ordered=table.record.ordered), strict=True))
+    shades, rest = {name: _side(colour, t) for name, colour in colours.items()}, (t.muted, t.paper)
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
         "at": reading.at,
@@ -177,8 +168,9 @@ def _draw(reading: Reading, look: Look) -> Component:
         "details": {key: _detail(each, table.record, t) for key, each in reading.details.items()},
         "several": table.task == "multi",
         "whole": shown.known.whole,
-        "shades": {name: _side(colour, t) for name, colour in colours.items()},
-        "fills": {name: _fill(colour, t) for name, colour in colours.items()} | {"": (t.muted, t.paper)},
+        "shades": shades,
+        "fills": {name: (colour, readable(t, colour)) if shades[name] else rest for name, colour in colours.items()}
+        | {"": rest},
         "without": reading.without,
         "coding": _coding(reading.coding, table.frame["key"].to_numpy()[places].tolist()) if reading.coding else None,
         "again": reading.again,
@@ -191,7 +183,6 @@ def _draw(reading: Reading, look: Look) -> Component:
 
 
 def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
-    """Of the rows that are sent: own codes and note, and those of others."""
     coded, author = coding.coded, coding.author
     digits = {code.name: str(code.place) if code.place else code.name for code in coded.book}
     own, others = {}, {}
@@ -204,54 +195,46 @@ def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
             for who in sorted({*given, *notes} - {author})
         ]:
             others[key] = further
-    book = [{"name": code.name, "key": code.place, "about": _about(code)} for code in coded.book]
+    book = [
+        {
+            "name": code.name,
+            "key": code.place,
+            "about": "\n".join(filter(None, (code.definition, code.example and f"Such as: {code.example}"))),
+        }
+        for code in coded.book
+    ]
     return {
         "book": book,
         "digits": digits,
         "own": own,
         "others": others,
         "author": author if has_name(author) else "",
-        "secret": coding.secret,
-        "session": coding.session,
-        "unnamed": coding.unnamed,
-        "handled": coding.handled,
-        "changed": coding.changed,
-        "done": coding.done,
+        **{name: getattr(coding, name) for name in ("secret", "session", "unnamed", "handled", "changed", "done")},
     }
 
 
-def _about(code: Code) -> str:
-    example = f"Such as: {code.example}" if code.example else ""
-    return "\n".join(filter(None, (code.definition, example)))
-
-
 def _orders(shown: Analysis) -> list[tuple[str, str]]:
-    """In which the list can stand, the usual one first."""
     if shown.selected.group:
         return [("", "as they were chosen"), *ORDERS.items()]
     return [("", ORDERS["sure"]), *((name, words) for name, words in ORDERS.items() if name != "sure")]
 
 
 def nothing(shown: Analysis) -> tuple[str, str, str]:
-    """What is said where no row is left, and the button to what is nearly wrong; empty: there is none."""
+    """Say what stands where no row is left, and the button to what is nearly wrong; empty: there is none."""
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
         return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
-    if not nearly(shown):
+    if not (rules := nearly(shown)):
         return "No sentence is left", "Take the last word out of the sentence above.", ""
-    if not shown.table.wrong.any():
-        title = f"All {count(len(shown.table))} are right"
-    else:
-        title = f"All {count(int(np.all([*nearly(shown).values()], axis=0).sum()))} of these are right"
-    return (
-        title,
-        "There is no error to read; the sentences of the lowest margin come next to one.",
-        "Lowest margin first",
-    )
+    title = f"All {count(len(shown.table))} are right"
+    if shown.table.wrong.any():
+        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
+    text = "There is no error to read; the sentences of the lowest margin come next to one."
+    return title, text, "Lowest margin first"
 
 
 def nearly(shown: Analysis) -> dict[str, np.ndarray]:
-    """The rules that leave some rows if these need not be wrong, each with its rows; none: there are no such rules."""
+    """Return the rules that leave some rows if these need not be wrong, each with its rows; none: no such rules."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -260,7 +243,6 @@ def nearly(shown: Analysis) -> dict[str, np.ndarray]:
 
 
 def _written(column: pd.Series) -> list[str]:
-    """As a person reads it; empty where it is missing."""
     return [
         "" if missing else exact(value) if isinstance(value, float) else str(value)
         for value, missing in zip(column.tolist(), column.isna(), strict=True)
@@ -290,7 +272,7 @@ def _rows(shown: Analysis, places: np.ndarray) -> list[dict[str, Any]]:
 def _chances(
     chances: np.ndarray, classes: Sequence[str], pair: Sequence[str], *, several: bool
 ) -> list[tuple[str, float]]:
-    """The classes that the bar names with their probabilities, in their order, and what all others have."""
+    """Return the classes that the bar names with their probabilities, in their order, and what all others have."""
     order = np.argsort(-chances, kind="stable")
     if several:
         return [(classes[at], float(chances[at])) for at in order[: 2 * LIKELIEST]]
@@ -303,14 +285,8 @@ def _chances(
 
 
 def _side(colour: str, t: Tokens) -> str:
-    """The colour of a name: of a side only, and always readable."""
+    """Colour a name by its side only, and always readably."""
     return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
-
-
-def _fill(colour: str, t: Tokens) -> tuple[str, str]:
-    """Of a part of the bar, and what is written on it."""
-    side = _side(colour, t)
-    return (colour, readable(t, colour)) if side else (t.muted, t.paper)
 
 
 def _detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
@@ -322,13 +298,11 @@ def _detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
 
 
 def _words(pushed: Pushed, record: RunRecord, t: Tokens) -> dict[str, Any]:
-    towards, away = sides(record, pushed.target, t)
+    towards, away = ramps = sides(record, pushed.target, t)
     top, words = full_colour(pushed.pushes), []
     for word, push, unknown in zip(pushed.words, pushed.pushes, pushed.unknown, strict=True):
-        colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
         about = f"push {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
-        drawn = {"word": word, "about": about, "unknown": unknown, "colour": colour, "ink": readable(t, colour)}
-        words.append(drawn | {"away": push < 0 and not away and colour != t.paper})
+        words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
     other = next((name for name in record.classes if name != pushed.target), "")
     two = record.task == "single" and len(record.classes) == 2
     ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
@@ -354,7 +328,6 @@ def sentences_table(reading: Reading, coded: Coded | None = None) -> pd.DataFram
 
 
 def _notes(notes: Mapping[str, str]) -> str:
-    """Join the notes of a row; of several authors each has a name before it."""
     if len(notes) == 1:
         return next(iter(notes.values()))
     return "\n".join(f"{known_as(author)}: {note}" for author, note in sorted(notes.items()))
@@ -374,3 +347,72 @@ ERRORS = Figure(
     tables=lambda reading: {"Sentences": sentences_table(reading)},
 )
 """On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""
+
+
+ABOUT_CODES = (
+    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
+    "selected sentences are coded, or all of a random draw from them: sentences that somebody chose say nothing of "
+    "the others. A sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of "
+    "a sentence as one, on the sentences that both have coded; what others said of a sentence is hidden until you have "
+    "coded it."
+)
+
+
+@dataclass(frozen=True)
+class CodesShape:
+    """Rates of codes, as `core.failures.code_rates` tells them, and the agreement of the author with another one."""
+
+    found: dict[str, Any]
+    pair: dict[str, Any] | None
+    """None: nobody else may be seen."""
+    definitions: dict[str, str]
+
+
+def codes_shape(
+    coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
+) -> CodesShape:
+    """Count the codes of a selection."""
+    authors = coded.authors
+    counted = coded.by(author) if author in authors else coded
+    about = {code.name: code.definition for code in coded.book}
+    return CodesShape(rates(counted, keys, known, by_codes=by_codes), _pair_author(coded, author, authors, keys), about)
+
+
+def _pair_author(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]) -> dict[str, Any] | None:
+    """Find with whom the author shares most rows."""
+    if author not in authors:
+        return None
+    found = [agreement(coded, author, other, keys) for other in authors if other != author]
+    return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
+
+
+def note_codes(shape: CodesShape) -> str:
+    """Tell the progress, and how far two authors agree."""
+    said = [str(shape.found["said"]).removesuffix(".")]
+    if (pair := shape.pair) and pair["kappa"] is not None:
+        low, high = pair["interval"]
+        kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)}), n = {pair['n']}"
+        said.append(f"κ with {known_as(pair['second'])} {kappa}")
+    return " · ".join(said)
+
+
+def codes_table(shape: CodesShape) -> IntervalTable:
+    """Declare a row for each code, the most frequent first."""
+
+    def call(row: Mapping[str, Any]) -> Words:
+        return Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
+
+    def write_count(row: Mapping[str, Any]) -> str:
+        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+
+    def write_share(row: Mapping[str, Any]) -> str:
+        return "" if row["share"] is None else f"{row['share']:.2f}"
+
+    def mark(row: Mapping[str, Any]) -> Mark:
+        return Mark(row["share"], *(row["interval"] or (None, None)))
+
+    drawn = [columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem")]
+    if shape.found["complete"]:
+        drawn.append(columns.text("share", "share", write_share, "3.6rem", soft=True))
+        drawn.append(columns.interval("mark", "95 %", mark, partial(axis, ends=(0.0, 1.0), zero=0.0), "45%"))
+    return IntervalTable("codes", drawn, shape.found["codes"], "code", height=1.75)

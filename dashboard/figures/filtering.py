@@ -1,30 +1,64 @@
-"""The filter of Errors as a sentence: each word with its options, and how many rows every option would leave."""
+"""The selection of Errors: an option of its figures, and a sentence that says how many rows each word would leave."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from core.exceptions import NotAvailable
 from core.failures.facets import CODES, OUTCOME, TAG, Facet, counts
 from core.failures.rules import Clause
-from core.failures.selection import in_words
+from core.failures.selection import ORDERS, in_words
 from core.failures.table import SEVERAL, Table
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.numbers import count
+from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
-COLUMNS = 3
-"""Own columns with a word of their own; the options of all others stand behind one word."""
+WRONG = "wrong"
+"""What is shown where nothing is selected."""
+SELECT = Option(
+    "select",
+    "Selection",
+    lambda source: FREE,
+    "Rules that select sentences, as a link has them: wrong;truth=negative",
+    usual=lambda source: WRONG,
+)
+ORDER = Option(
+    "order",
+    "Order",
+    lambda source: list(ORDERS),
+    "In which order the sentences are read; usually as they were chosen, else the surest first",
+    usual=lambda source: "",
+    words=lambda source, name: ORDERS.get(str(name), ""),
+)
+
+
+def analysis(source: Source) -> Analysis:
+    """Select the rows of a source; the first of the others on the same data has a tag for what it says otherwise.
+
+    Raises:
+        NotAvailable: no split has been evaluated.
+        InputError: the selection is not understood.
+    """
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
+    asked = source.record, source.split, str(source.chosen(SELECT)) or WRONG, source.author
+    found = source.reader.analysis(*asked, against=next(same, ""))
+    return found.ordered(str(source.chosen(ORDER))) if ORDER.name in source.choices else found
+
+
+COLUMNS = 3  # own columns with a word of their own; the options of all others stand behind one word
 OTHERS = "others"
 TEXT = "text"
 SPLIT = "split"
-FURTHER = "further"
-"""What no word says: a clause that can only be taken out."""
-ASKED = "asked"
-"""Own columns of ids and names, of which a person types one."""
+FURTHER = "further"  # a clause that no word says, and that can only be taken out
+ASKED = "asked"  # own columns of ids and names, of which a person types one
 NOT_YET = "noted;uncoded"
 """The two rules of what has been read and noted, and not coded yet; an option of the codes."""
 _LEADS = {
@@ -48,7 +82,7 @@ _ANY = {
 
 
 def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
-    """The words of the sentence by name, each with the facets whose options it offers."""
+    """Return the words of the sentence by name, each with the facets whose options it offers."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "truth", "said", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
@@ -57,7 +91,7 @@ def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def word_of(facets: Sequence[Facet], rule: str) -> str:
-    """The word of which a rule is an option; a rule that is of none stands by itself."""
+    """Return the word of which a rule is an option; a rule that is of none stands by itself."""
     for name, ours in words(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
@@ -67,14 +101,9 @@ def word_of(facets: Sequence[Facet], rule: str) -> str:
 def changed(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
-    """The clauses after a choice, in the order of the sentence.
+    """Return the clauses after an option of a word was chosen, in the order of the sentence.
 
-    Args:
-        clauses: before.
-        facets: the words.
-        word: that was chosen: of `words`, `TEXT`, `ASKED`, or `FURTHER`, whose clause goes if it is there, else comes.
-        value: the clause as text, empty for any; of the codes `NOT_YET` too.
-        asked: the columns of `ASKED`.
+    Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """
     ours = dict(words(facets)).get(word, [])
     kept = [str(each) for each in clauses if not (_asks(each, asked) if word == ASKED else _of(each, word, ours))]
@@ -90,13 +119,9 @@ def changed(
 def searched(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
-    """The clauses after a search: a part of the texts, or an id, takes the place of another; None: none any more.
+    """Return the clauses after a search: a part of the texts, or an id, takes the place of another.
 
-    Args:
-        clauses: before.
-        facets: the words.
-        clause: as `core.failures.facets.understood` gives it.
-        asked: the columns of `ASKED`.
+    The clause is as `core.failures.facets.understood` gives it; None: none any more.
     """
     if clause is None or clause in clauses:
         return changed(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
@@ -115,20 +140,22 @@ def _asks(clause: Clause, asked: Sequence[str]) -> bool:
 
 
 def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Component:
-    """The filter of a selection as our component."""
+    """Draw the filter of a selection as our component."""
     table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
     numbers = dict(zip((facet.name for facet in facets), counts(facets, clauses, masks), strict=True))
     said, spoken = [], set[Clause]()
     asked = analysis.known.bare.asked
     for name, ours in words(facets):
         options: list[dict[str, Any]] = [
-            {"value": str(option.clause), "label": _label(name, facet, option.label), "n": n, "said": count(n)}
+            _option(str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, n)
             for facet in ours
             for option, n in zip(facet.options, numbers[facet.name], strict=True)
         ]
         held = next((each for each in clauses if _of(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
-        said.append(_word(table, name, ours, options, held, _left(table, ours, clauses, masks)))
+        said.append(
+            _word(table, name, options, held, _left(table, clauses, masks, partial(_of, word=name, facets=ours)))
+        )
         if name == CODES:
             spoken |= _not_yet(said[-1], ours[0], clauses, masks)
     if asked:
@@ -138,7 +165,9 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
     containing = next((each for each in clauses if _of(each, TEXT, ())), None)
     rest = [each for each in clauses if each not in spoken and each is not containing]
     if len(splits) > 1:
-        said.insert(1, _split_word(table.split, splits))
+        options = [{"value": each, "label": each, "n": 1, "said": ""} for each in splits]
+        given = {"name": SPLIT, "lead": "", "about": "split", "value": table.split, "options": options}
+        said.insert(1, given | {"shown": table.split, "set": False})
     data = {
         "words": said,
         "further": [{"value": str(each), "shown": in_words([each], analysis.selected.group)} for each in rest],
@@ -160,7 +189,7 @@ def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], mask
         left = left if facet.place(clause) is not None else left & mask
     n, label = int(left.sum()), "noted, not coded yet"
     place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
-    word["options"].insert(place, {"value": NOT_YET, "label": label, "n": n, "said": count(n)})
+    word["options"].insert(place, _option(NOT_YET, label, n))
     held = set(own) & set(clauses)
     if len(held) < len(own):
         return set()
@@ -171,15 +200,10 @@ def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], mask
 def _asked_word(
     table: Table, asked: Sequence[str], held: Clause | None, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
 ) -> dict[str, Any]:
-    """Of ids and names: one is typed, and found by the whole of it, else by a part."""
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
-    left, own = np.ones(len(table), bool), np.ones(len(table), bool)
-    for clause, mask in zip(clauses, masks, strict=True):
-        left, own = (left, own & mask) if clause == held else (left & mask, own)
-    options = [{"value": "", "label": empty, "n": int(left.sum()), "said": count(int(left.sum()))}]
+    options = [_option("", empty, _left(table, clauses, masks, lambda clause: clause == held))]
     if held is not None:
-        n = int((left & own).sum())
-        options.append({"value": held.value, "label": in_words([held]), "n": n, "said": count(n)})
+        options.append(_option(held.value, in_words([held]), _left(table, clauses, masks, lambda clause: False)))
     return {
         "name": ASKED,
         "lead": "and",
@@ -192,34 +216,23 @@ def _asked_word(
     }
 
 
-def _split_word(split: str, splits: Sequence[str]) -> dict[str, Any]:
-    options = [{"value": each, "label": each, "n": 1, "said": ""} for each in splits]
-    given = {"name": SPLIT, "lead": "", "about": "split", "value": split, "options": options}
-    return given | {"shown": split, "set": False}
+def _option(value: str, label: str, n: int) -> dict[str, Any]:
+    return {"value": value, "label": label, "n": n, "said": count(n)}
 
 
-def _left(table: Table, ours: Sequence[Facet], clauses: Sequence[Clause], holds: Sequence[np.ndarray]) -> int:
-    """Rows that all clauses hold for but those of a word."""
-    left = np.ones(len(table), bool)
-    for clause, mask in zip(clauses, holds, strict=True):
-        if all(facet.place(clause) is None for facet in ours):
-            left &= mask
-    return int(left.sum())
-
-
-def _label(word: str, facet: Facet, label: str) -> str:
-    return f"{facet.name}: {label}" if word == OTHERS else label
+def _left(table: Table, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]) -> int:
+    """Count the rows that all clauses hold for but those that are skipped."""
+    others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
+    return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 
 
 def _word(
     table: Table,
     name: str,
-    ours: Sequence[Facet],
     options: list[dict[str, Any]],
     held: Clause | None,
     left: int,
 ) -> dict[str, Any]:
-    """As the component wants it."""
     if name in (TAG, *table.own):
         options = sorted(options, key=lambda option: -option["n"])
     label = next((option["label"] for option in options if held is not None and option["value"] == str(held)), "")
@@ -227,7 +240,7 @@ def _word(
     if name == OUTCOME:
         label = label or "right or wrong"
     else:
-        options = [{"value": "", "label": empty, "n": left, "said": count(left)}, *options]
+        options = [_option("", empty, left), *options]
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
     about = {OUTCOME: "right or wrong", "truth": "true class", "said": "said", OTHERS: "other columns"}.get(name, name)

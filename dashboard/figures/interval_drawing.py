@@ -14,10 +14,9 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class Line:
-    """A piece of an upright line: what one row shows of it."""
+    """A piece of an upright line that one row shows."""
 
     lane: int
-    """From the left, 0-based."""
     part: str
     """start · on · end · past: a row between them that does not belong to the group."""
 
@@ -32,7 +31,7 @@ class Ties:
 
 
 def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
-    """Each group as a line from its first row to its last; lines that do not meet share a lane."""
+    """Draw each group as a line from its first row to its last; lines that do not meet share a lane."""
     place = {row: index for index, row in enumerate(rows)}
     found = Ties({row: [] for row in rows}, {row: [] for row in rows})
     members = [sorted(place[row] for row in group) for group in groups]
@@ -51,22 +50,18 @@ def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
     return Ties(found.rows, found.below, len(ends))
 
 
-TAIL = 7
-"""Letters at the end of a name that stay when it is too long for its column: names of runs differ there."""
+TAIL = 7  # letters at the end of a name that stay when it is too long: names of runs differ there
 LANE, MARGIN = 9, 12
-"""Pixels from one upright line to the next, and from the edges to the first and last."""
 COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Tokens that the style sheet names; on a page they are there anyway."""
 
 
 def html(table: Marks, look: Look) -> str:
-    """The table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
-    return _written(draw(table, look), look)
-
-
-def _written(node: Node, look: Look) -> str:
+    """Write the table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
     colours = "".join(f"{name}:{value};" for name, value in _colours(look).items())
-    return f"<style>{asset('marks.css')}</style>" + write_node(element("div", node, class_="marks", style=colours))
+    return f"<style>{asset('marks.css')}</style>" + write_node(
+        element("div", draw(table, look), class_="marks", style=colours)
+    )
 
 
 def _colours(look: Look) -> dict[str, str]:
@@ -76,7 +71,7 @@ def _colours(look: Look) -> dict[str, str]:
 def component(
     table: Marks, look: Look, *, picked: str = "", picks: bool = False, tick: str = "", ticked: Sequence[str] = ()
 ) -> Component:
-    """The table as a drawing of a figure, which a keyboard can walk through.
+    """Draw the table as a component that a keyboard can walk through.
 
     Args:
         table: What is shown.
@@ -92,14 +87,7 @@ def component(
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
-    """The table as a node.
-
-    Args:
-        table: What is shown.
-        look: Its size; colours are variables of the page.
-        tick: What a row is ticked for, such as `compare`; empty: rows have no box.
-        live: With the rows that others unfold to, and with what a keyboard needs; without, it is a picture.
-    """
+    """Draw the table as a node, as `component` has it; `live`: with rows that unfold and what a keyboard needs."""
     return _Drawing(table, look, tick, live).whole()
 
 
@@ -143,7 +131,6 @@ class _Drawing:
             yield element("col", **_class(column), **({"style": f"width:{width}"} if width else {}))
 
     def _rows(self, row: Row) -> Iterator[Node]:
-        """A row and what it unfolds to."""
         state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and row.picks else {}
         if self.folds:
             state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
@@ -192,7 +179,7 @@ def _head(column: Column) -> Node:
 
 
 def _labels(axis: Axis) -> Iterator[Node]:
-    """The numbers above the gridlines; every second one may go where there is no room, zero never, and two stay."""
+    """Number the gridlines; every second one may go where there is no room, zero never, and two stay."""
     first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
     stay = {*range(first % 2, last + 1, 2)}
     if len(stay) == 1:  # one number is no scale
@@ -226,7 +213,6 @@ def _spoken(words: Words, *, cut_in_the_middle: bool = False) -> Iterator[Node]:
 
 
 def _grid(axis: Axis) -> str:
-    """The gridlines of a column as the background of each of its cells."""
     lines = [
         f"linear-gradient(var(--right) 0 0) {axis.at(tick):.2f}% 0/1.5px 100% no-repeat"
         if tick == axis.zero

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.numbers import count as count_words
@@ -17,10 +18,8 @@ from dashboard.figures.drawing import Node
 if TYPE_CHECKING:
     import pandas as pd
 
-TICKS = 5
-"""So many gridlines has an axis at most, or one more."""
-AIR = 0.04
-"""Of the axis, left free at either end."""
+TICKS = 5  # gridlines of an axis at most, or one more
+AIR = 0.04  # of the axis, left free at either end
 
 
 @dataclass(frozen=True)
@@ -30,16 +29,14 @@ class Axis:
     low: float
     high: float
     ticks: tuple[float, ...]
-    """Where a gridline goes through all rows."""
     labels: tuple[str, ...]
-    """What stands above each gridline."""
     zero: float | None = None
     """One of the ticks whose line says something: no difference."""
     band: tuple[float, float] | None = None
     """What is too little to matter, shaded."""
 
     def at(self, value: float) -> float:
-        """Percent of the width, 0 to 100; what lies beyond stays at its end."""
+        """Return the place of a value in percent of the width; what lies beyond stays at its end."""
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
 
@@ -54,7 +51,6 @@ class Mark:
     tie: bool = False
     """Not told apart from what it is compared with: a grey bar with a ring instead of colour and a tick."""
     colour: str = ""
-    """#RRGGBB of the bar; empty: the accent."""
     reference: float | None = None
     """A ring where the yardstick lies."""
     dots: tuple[float, ...] = ()
@@ -69,7 +65,6 @@ class Words:
 
     text: str
     small: str = ""
-    """Behind it, muted."""
     strong: bool = False
     dot: str = ""
     """#RRGGBB of a dot before it: the colour that this has in other figures."""
@@ -83,7 +78,6 @@ class Picture:
 
     drawing: Node
     said: str
-    """What is read out in its place."""
 
 
 Cell = str | Words | Mark | Picture
@@ -94,17 +88,15 @@ class Column:
     """What stands below one heading."""
 
     key: str
-    """Of the cells in `Row.cells`."""
     title: str
     """Empty: it is read out as `key`."""
     width: str = ""
     """As CSS, such as `8rem`; empty: what the others leave."""
     axis: Axis | None = None
-    """Of a column of marks."""
     number: bool = False
-    """On the right, so that digits stand below each other."""
+    """On the right."""
     soft: bool = False
-    """Muted: for what is known but not asked about."""
+    """Muted."""
     opt: bool = False
     """The first to go where the page is narrow."""
     ties: bool = False
@@ -116,17 +108,13 @@ class Row:
     """One line; the first column names it."""
 
     id: str
-    """What picking it gives."""
     cells: Mapping[str, Cell]
     """By the key of their column; what is missing is an empty cell."""
     children: tuple[Row, ...] = ()
-    """Shown when it is unfolded; each can be picked, none ticked."""
     apart: bool = False
     """A line above it: something else begins."""
     picks: bool = True
-    """Whether it can be picked, where rows can."""
     ticks: bool = True
-    """Whether it can be ticked, where rows can."""
 
 
 @dataclass(frozen=True)
@@ -134,19 +122,16 @@ class Marks:
     """The whole table; at most about a hundred rows."""
 
     label: str
-    """What it is, for those who hear it."""
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     groups: tuple[tuple[str, ...], ...] = ()
     """Rows, by id, of which no two can be told apart; an upright line joins each group."""
     height: float = 1.95
-    """Of a row in rem, 1.55 to 2.1."""
-    ids: tuple[str, ...] = field(init=False)
-    """Of all rows and what they unfold to."""
 
-    def __post_init__(self) -> None:
-        ids = tuple(each.id for row in self.rows for each in (row, *row.children))
-        object.__setattr__(self, "ids", ids)
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all rows and of what they unfold to."""
+        return tuple(each.id for row in self.rows for each in (row, *row.children))
 
 
 def axis(
@@ -157,15 +142,14 @@ def axis(
     leaves_out: Literal["", "low", "high"] = "",
     signed: bool = False,
 ) -> Axis:
-    """An axis for the marks of a column.
+    """Return an axis for the marks of a column.
 
     Args:
         marks: All of them, those without a value too.
         zero: A value that must be on the axis, with a line of its own.
         ends: Values beyond which nothing can lie, such as 0 and 1.
-        leaves_out: The side on which what lies far off does not squeeze the others: where less than half of the marks
-            lie beyond a gap that is wider than all the rest together, the axis ends before it, and each of those has
-            its number at the edge.
+        leaves_out: The side on which a minority that lies far off is not on the axis: where less than half of the marks
+            lie beyond a gap that is wider than all the rest together, each of those has its number at the edge.
         signed: Whether labels have a plus sign.
     """
     spans = sorted((_span(mark) for mark in marks if mark.value is not None), key=sum)
@@ -238,16 +222,13 @@ class Declared:
     """A column that is declared once: how it is drawn, and what it is in the CSV."""
 
     csv: Mapping[str, Value]
-    """By the name of the column of the CSV; empty: it is drawn alone."""
     column: Column | None = None
-    """None: it stands in the CSV alone."""
     cell: Callable[[Any], Cell] = str
     axis: Callable[[Sequence[Mark]], Axis] | None = None
-    """Of a column of intervals, from its marks."""
 
 
-def name(key: str, title: str, cell: Value, width: str, **csv: Value) -> Declared:
-    """Declare what a row is called."""
+def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> Declared:
+    """Declare what a row is called, or another text on the left."""
     return Declared(csv, Column(key, title, width), lambda entry: _take(entry, cell))
 
 
@@ -266,10 +247,15 @@ def count(key: str, title: str, value: Value, width: str, *, soft: bool = False,
 
 
 def interval(
-    key: str, title: str, mark: Callable[[Any], Mark], axis: Callable[[Sequence[Mark]], Axis], **csv: Value
+    key: str,
+    title: str,
+    mark: Callable[[Any], Mark],
+    axis: Callable[[Sequence[Mark]], Axis],
+    width: str = "",
+    **csv: Value,
 ) -> Declared:
     """Declare values with their intervals on one axis, which is made from all marks."""
-    return Declared(csv, Column(key, title), mark, axis)
+    return Declared(csv, Column(key, title, width), mark, axis)
 
 
 def also(*keys: str, **csv: Value) -> Declared:
@@ -285,18 +271,15 @@ class IntervalTable:
     columns: Sequence[Declared]
     """In the order of the CSV; those that are drawn stand in this order too."""
     rows: Sequence[Any]
-    """Every row of the CSV."""
     id: Value
-    """What picking a row gives."""
     shown: Sequence[Any] | None = None
-    """The rows that are drawn; None: all."""
     apart: Callable[[Any], bool] = lambda entry: False
-    """Rows of another kind: a line stands above the first of them."""
     picks: Callable[[Any], bool] = lambda entry: True
+    height: float = 1.8
 
     @property
     def marks(self) -> Marks:
-        """What is drawn."""
+        """Return the table as it is drawn."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}
@@ -308,11 +291,11 @@ class IntervalTable:
         for at, entry in enumerate(entries):
             own = {key: column[at] for key, column in cells.items() if column[at] not in ("", Mark())}
             rows.append(Row(_take(entry, self.id), own, apart=at == first, picks=self.picks(entry)))
-        return Marks(self.label, tuple(columns), tuple(rows), height=1.8)
+        return Marks(self.label, tuple(columns), tuple(rows), height=self.height)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The numbers."""
+        """Return the numbers of every row as the CSV has them."""
         import pandas as pd  # the head of the first page does without it
 
         csv = {name: value for each in self.columns for name, value in each.csv.items()}

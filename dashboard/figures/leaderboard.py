@@ -1,4 +1,4 @@
-"""What has been trained, by data set: models best first, seeds folded, with what can be said of their order."""
+"""What has been trained, by data set: models best first, seeds folded, what their order says, and their table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from typing import Any
 from core.data.config import DataConfig
 from core.data.table import TEST, Task
 from core.metrics import METRICS, TUNED, USUAL, known_metrics, named, title
-from core.runs.record import RunRecord
-from core.runs.seeds import Model, folded
+from core.numbers import NARROW, shorten
+from core.runs.efficiency import Efficiency
+from core.runs.record import SHOWN, RunRecord
+from core.runs.seeds import Model, folded, seed_and_fold
+from dashboard.figures.curves import Curves
+from dashboard.figures.drawing import Node
+from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import number, signed
-from dashboard.figures.results import CORPUS
+from dashboard.figures.numbers import duration, number, plus_minus, signed
+from dashboard.figures.results import CORPUS, at
+from dashboard.figures.theme import Tokens, layer_colour
 
 YARDSTICK = "tfidf-logreg"
-"""The preset that is the yardstick."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +40,17 @@ class Entry:
 
     @property
     def record(self) -> RunRecord:
-        """The first of its runs."""
+        """Return the first of its runs."""
         return self.model.records[0]
 
     @property
     def id(self) -> str:
-        """Of its row: the name of its run; of several a name that no run can have."""
+        """Return the id of its row: the name of its run; of several a name that no run can have."""
         return self.record.run if len(self.model.runs) == 1 else f"model {self.record.run}"
 
     @property
     def value(self) -> float | None:
-        """The mean over its runs; None where none was measured."""
+        """Return the mean over its runs; None where none was measured."""
         return statistics.fmean(self.values) if self.values else None
 
 
@@ -56,34 +61,33 @@ class Board:
     name: str
     task: Task
     metric: str
-    """As in records; of several labels perhaps tuned."""
     entries: tuple[Entry, ...]
     """Those that were measured, best first; then the others, newest first."""
 
     @property
     def measured(self) -> tuple[Entry, ...]:
-        """Those with a value."""
+        """Return the models with a value."""
         return tuple(entry for entry in self.entries if entry.value is not None)
 
     @property
     def title(self) -> str:
-        """Of the metric."""
+        """Return the title of the metric."""
         return title(self.metric)
 
     @property
     def best_high(self) -> bool:
-        """Whether more is better."""
+        """Tell whether more is better."""
         return named(self.metric).better == "higher"
 
     @property
     def yardstick(self) -> float | None:
-        """What TF-IDF reaches where it is the same for all models; they may have been trained on other rows."""
+        """Return what TF-IDF reaches where it is the same for all models; they may have been trained on other rows."""
         found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
         return found.pop() if len(found) == 1 else None
 
 
 def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
-    """Every data set with its models, the one with most models first."""
+    """Return every data set with its models, the one with most models first."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
@@ -93,25 +97,22 @@ def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 
 def _tested(data: DataConfig) -> DataConfig:
-    """The settings on which the test split depends; runs of which these are equal share a board."""
+    """Return the settings on which the test split depends; runs of which these are equal share a board."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
     # The corpus comes in splits: without `split` or `folds` no rule cuts it.
-    rule = data.split_rule if data.split or data.folds else 1
-    return dataclasses.replace(known, rename=_own(data) if data.rename else "", split_rule=rule)
+    rule, renamed = data.split_rule if data.split or data.folds else 1, ""
+    if data.rename:  # perhaps of sets that were added alone
+        from core.data.sources.builtin import class_names
 
-
-def _own(data: DataConfig) -> str:
-    """What renames labels of the built-in corpus itself, and not only those of sets that were added to it."""
-    from core.data.sources.builtin import class_names
-
-    own = class_names(data.classes)
-    return ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
+        own = class_names(data.classes)
+        renamed = ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
+    return dataclasses.replace(known, rename=renamed, split_rule=rule)
 
 
 def _names(several: Sequence[DataConfig]) -> list[str]:
-    """What each is called; with the settings that tell it apart where two share a name."""
+    """Name each board, with the settings that tell it apart where two share a name."""
     names = [data_name(data.name) for data in several]
     told = []
     for name, data in zip(names, several, strict=True):
@@ -129,14 +130,13 @@ def _board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
     task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
     chosen = _metric(metric, task)
     entries = [_entry(model, chosen) for model in folded(records)]
-    measured = [(entry.value, entry) for entry in entries if entry.value is not None]
-    measured.sort(key=lambda each: each[0], reverse=named(chosen).better == "higher")
-    others = [entry for entry in entries if entry.value is None]
-    return Board(name, task, chosen, (*(entry for _, entry in measured), *others))
+    sign = -1 if named(chosen).better == "higher" else 1
+    entries.sort(key=lambda entry: (entry.value is None, sign * (entry.value or 0.0)))
+    return Board(name, task, chosen, tuple(entries))
 
 
 def _metric(metric: str, task: Task) -> str:
-    """The metric itself where this task has it, else the nearest that it has."""
+    """Return the metric itself where this task has it, else the nearest that it has."""
     if metric and task not in named(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
     return metric if metric in known_metrics() and task in named(metric).tasks else USUAL[task][0]
@@ -146,50 +146,32 @@ def _entry(model: Model, metric: str) -> Entry:
     done = {run: record for run, record in model.runs.items() if record.status == "done"}  # others cannot be compared
     known = {run: reached(record, metric) for run, record in done.items()}
     found = {run: value for run, value in known.items() if value is not None}
-    ranges = {run: ends for run in found if (ends := _range(done[run], metric)) is not None}
-    yardstick, values = reached_by_yardstick(model.records[0], metric), tuple(found.values())
-    if not values or len(ranges) < len(values):
-        return Entry(model, values, yardstick=yardstick)
+    ranges = {run: tuple(ends) for run in found if (ends := _find(done[run].results, metric, "intervals"))}
+    yardstick = _number(_find(at(model.records[0].results, "yardstick"), metric, "splits"))
+    if not found or len(ranges) < len(found):
+        return Entry(model, tuple(found.values()), yardstick=yardstick)
     from core.evaluation.intervals import over_runs  # NumPy: the page shows its head before that
 
-    return Entry(model, values, *over_runs(found, ranges, named(metric).range), yardstick)
+    return Entry(model, tuple(found.values()), *over_runs(found, ranges, named(metric).range), yardstick)
 
 
 def reached(record: RunRecord, metric: str) -> float | None:
-    """A metric of a run on test; None where it has not been measured."""
-    tree, name = _tree(record.results, metric)
-    value = at(tree, "metrics", TEST, name)
-    return value if isinstance(value, (int, float)) else None
+    """Return a metric of a run on test; None where it has not been measured."""
+    return _number(_find(record.results, metric, "metrics"))
 
 
-def _range(record: RunRecord, metric: str) -> tuple[float, float] | None:
-    tree, name = _tree(record.results, metric)
-    found = at(tree, "intervals", TEST, name)
-    return (found[0], found[1]) if found else None
-
-
-def reached_by_yardstick(record: RunRecord, metric: str) -> float | None:
-    """What TF-IDF reached on the data of a run."""
-    tree, name = _tree(at(record.results, "yardstick"), metric)
-    value = at(tree, "splits", TEST, name)
-    return value if isinstance(value, (int, float)) else None
-
-
-def _tree(results: Any, metric: str) -> tuple[Any, str]:
-    """Where a metric lies: beside the others, or among those at tuned thresholds."""
+def _find(results: Any, metric: str, kind: str) -> Any:
+    """Find a metric on test beside the others, or among those at tuned thresholds."""
     name = metric.removeprefix(TUNED)
-    return (at(results, "tuned") if name != metric else results), name
+    return at(at(results, "tuned") if name != metric else results, kind, TEST, name)
 
 
-def at(tree: Any, *path: str) -> Any:
-    """What lies at the end of a path of keys; None where it ends early."""
-    for key in path:
-        tree = tree.get(key) if isinstance(tree, Mapping) else None
-    return tree
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) else None
 
 
 def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
-    """What models can be ordered by, title → name; first the usual of each task, which has an empty name."""
+    """Return what models can be ordered by, title → name; first the usual of each task, which has an empty name."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in at(record.results, "metrics", TEST) or {}}
@@ -199,7 +181,7 @@ def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """What the order says, in a sentence; `groups` are rows that cannot be told apart, None while that is not known."""
+    """Say what the order says; `groups` are rows that cannot be told apart, None while that is not known."""
     measured = board.measured
     if not measured:
         return ""
@@ -218,7 +200,7 @@ def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
 
 
 def against_yardstick(board: Board) -> str:
-    """Where the models stand next to TF-IDF, in a sentence; empty where nothing can be said."""
+    """Say where the models stand next to TF-IDF; empty where nothing can be said."""
     limit = board.yardstick
     measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
     if limit is None or not measured:
@@ -231,9 +213,148 @@ def against_yardstick(board: Board) -> str:
     side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
     if not better:
         return f"None of the {len(values)} models is {side}."
-    how_many = "Every model is" if better == len(values) else f"{better} of {len(values)} models {_are(better)}"
+    how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
+    how_many = "Every model is" if better == len(values) else how_many
     return f"{how_many} {side}; the best by {best}."
 
 
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
+WIDTH, SPARK, PAD = 68, 28, 4
+
+
+def largest_change(series: Sequence[Sequence[float]]) -> float:
+    """Return how far a line moves from its start, at most; 0 where none does."""
+    return max((abs(value - line[0]) for line in series for value in line), default=0.0)
+
+
+def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
+    """Draw each line from its own start, or return None where nothing moves."""
+    if not largest_change(series):
+        return None
+    count = max(layers) + 1
+    rest = {"x": str(PAD), "y": "13.5", "width": str(WIDTH - 2 * PAD), "height": "1", "fill": tokens.grid}
+    parts: list[Node] = [["rect", rest]]
+    for line, layer in zip(series, layers, strict=True):
+        step = (WIDTH - 2 * PAD) / max(len(line) - 1, 1)
+        points = " ".join(
+            f"{PAD + i * step:.1f},{SPARK / 2 - 11 * (value - line[0]) / top:.1f}" for i, value in enumerate(line)
+        )
+        colour = layer_colour(tokens, layer, count)
+        parts.append(["polyline", {"points": points, "fill": "none", "stroke": colour, "stroke-width": "2.2"}])
+    return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
+
+
+STATUS = {"done": "not on test"}  # in place of a number; else the status itself
+ROW_HEIGHT = 2.1
+LOPSIDED = " to "  # between the ends of an interval that is no plus or minus
+
+
+def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
+    """Return a row for each model, best first, and those without a result at the end; `curves` by run.
+
+    TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
+    """
+    yardstick = None if any(entry.record.preset == YARDSTICK for entry in board.measured) else board.yardstick
+    marks = {}
+    for entry in board.measured:
+        dots = entry.values if len(entry.values) > 1 else ()
+        ring = entry.yardstick if board.yardstick is None else None
+        marks[entry.id] = Mark(entry.value, entry.low, entry.high, dots=dots, reference=ring)
+    spans = [*marks.values(), Mark(yardstick)]
+    shared = axis(spans, leaves_out="low" if board.best_high else "high")
+    lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
+    top = max((largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
+    about = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
+    lines = {id: sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()}
+    courses = {id: Picture(line, about) for id, line in lines.items() if line is not None}
+    rows = [_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
+    if yardstick is not None:
+        ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
+        told, name = number(yardstick), Words("TF-IDF", small="yardstick")
+        drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
+        cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
+        rows.insert(len(ahead), Row("yardstick", cells, picks=False, ticks=False))
+    columns = _columns(board, shared, ties=bool(groups), courses=bool(courses))
+    return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
+
+
+def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[Column, ...]:
+    several = any(len(entry.values) > 1 for entry in board.measured)
+    both_ends = any(LOPSIDED in str(_value(entry)) for entry in board.measured)
+    wanted = (
+        Column("model", "Model", "13.5rem" if board.measured else ""),
+        Column("not to be told apart", "", ties=True) if ties else None,
+        Column("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
+        Column("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared) if board.measured else None,
+        Column("course", "λ", "4.8rem", opt=True) if courses else None,
+        Column("seeds", "Seeds", "3.6rem", number=True) if several else None,
+        Column("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
+        Column("training", "Training", "6.2rem", number=True, soft=True, opt=True),
+    )
+    return tuple(column for column in wanted if column is not None)
+
+
+def _row(board: Board, entry: Entry, mark: Mark | None, course: Picture | None) -> Row:
+    record, runs = entry.record, list(entry.model.runs.values())
+    preset = "" if record.preset in entry.model.name else record.preset
+    small = ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
+    small = "yardstick" if record.preset == YARDSTICK else small
+    best = mark is not None and entry is board.entries[0]
+    cells: dict[str, Cell] = {"model": Words(entry.model.name, small=small, strong=best), "value": _value(entry)}
+    cells |= _costs(record)
+    if mark is not None:
+        cells |= {"mark": mark, "seeds": str(len(entry.values))}
+    if course is not None:
+        cells["course"] = course
+    children = tuple(_child(board, run) for run in runs) if len(runs) > 1 else ()
+    without = next((each for each in board.entries if each.value is None), None)
+    apart = entry is without and entry is not board.entries[0]
+    return Row(entry.id, cells, children, apart=apart, ticks=mark is not None)
+
+
+def _child(board: Board, record: RunRecord) -> Row:
+    value = reached(record, board.metric)
+    seed, fold = seed_and_fold(record)
+    name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
+    cells: dict[str, Cell] = {"model": Words(name, small=record.run), **_costs(record)}
+    if value is not None:
+        cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
+    return Row(record.run, cells)
+
+
+def _costs(record: RunRecord) -> dict[str, Cell]:
+    if record.status != "done":
+        return {}
+    return {"parameters": size(record.parameters), "training": duration(record.seconds)}
+
+
+def cost(found: Efficiency) -> str:
+    """Say what a prediction takes; empty before it has been measured here."""
+    if found.one is None or found.batch is None or found.memory is None:
+        return ""
+    each = f"{milliseconds(found.one)} for one text, {milliseconds(found.batch)} each for 64 together"
+    return f"{each}, {megabytes(found.memory)} of memory, {megabytes(found.disk)} on disk ({found.where})"
+
+
+def _value(entry: Entry) -> Cell:
+    if entry.value is None:
+        return Words(STATUS.get(entry.record.status, entry.record.status), title=shorten(entry.record.reason, SHOWN))
+    if entry.low is None or entry.high is None:
+        return number(entry.value)
+    return plus_minus(entry.value, entry.low, entry.high)
+
+
+def size(parameters: int) -> str:
+    """Write a number of parameters for a narrow column: `154 k`, `6`, `2.1 M`."""
+    if parameters >= 10**6:
+        return f"{parameters / 10**6:.1f}{NARROW}M"
+    return f"{round(parameters / 1000)}{NARROW}k" if parameters >= 1000 else str(parameters)
+
+
+def milliseconds(time: float) -> str:
+    """Write `0.84 ms`."""
+    return f"{time:.{0 if time >= 100 else 1 if time >= 10 else 2}f}{NARROW}ms"
+
+
+def megabytes(size: int) -> str:
+    """Write `5.2 MB`."""
+    return f"{size / 10**6:.{0 if size >= 10**8 else 1}f}{NARROW}MB"

@@ -14,39 +14,35 @@ from dashboard.figures.curves import NUMBERS, NumberLine
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number
-from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-PER_ROW = 3
-"""Panels side by side."""
 NEUTRAL_TOKENS = "neutral tokens"
-"""The row of a record's numbers that is counted, not learned."""
 
 
 def number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
-    """One row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
-    rows = [(*NUMBERS[name], _by_layer(values)) for name, values in scalars.items() if name in NUMBERS]
+    """Return a row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
+    rows = [
+        (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
+        for name, values in scalars.items()
+        if name in NUMBERS
+    ]
     if gates:
         said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
         rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
     return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
 
 
-def _by_layer(values: Sequence[float]) -> str:
-    return ", ".join(number(value, 3) for value in values)
-
-
 def view_scalars(view: SentenceView) -> dict[str, list[float]]:
-    """The learned numbers that a reading shows."""
+    """Return the learned numbers that a reading shows."""
     found = {name: [value] for name, value in view.positions.items()}
     temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
     return {**found, **({"tau": temperatures} if temperatures else {})}
 
 
 def record_numbers(record: RunRecord) -> pd.DataFrame:
-    """The same of a finished run, with how much its lexicon knows; empty where its model has neither."""
+    """Return the same of a finished run, with how much its lexicon knows; empty where its model has neither."""
     table = number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
     shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
     if shares:
@@ -56,7 +52,7 @@ def record_numbers(record: RunRecord) -> pd.DataFrame:
 
 
 def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
-    """One row for each logged value of each number: number, layer (from 1), epoch, value."""
+    """Return a row for each logged value of each number: number, layer (from 1), epoch, value."""
     rows = [
         (name, layer, x, y)
         for name, layers in lines.items()
@@ -76,11 +72,7 @@ class Numbers:
 
 
 def numbers(record: RunRecord) -> Numbers:
-    """Those of a finished run.
-
-    Raises:
-        NotAvailable: its model has none.
-    """
+    """Return the numbers of a finished run; NotAvailable: its model has none."""
     table = record_numbers(record)
     if table.empty:
         raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
@@ -89,20 +81,18 @@ def numbers(record: RunRecord) -> Numbers:
     return Numbers(table)
 
 
-def _draw_numbers(shown: Numbers, look: Look) -> Table:
-    titles = {"number": "Number", "what it is": "What it is", "learned": "Value"}
-    return Table(shown.table, {name: Column(title) for name, title in titles.items()}, narrow=True)
-
-
 NUMBERS_OF = Figure(
     "numbers",
     "lambdas",
     lambda shown: shown.title,
     lambda source: numbers(source.record),
-    _draw_numbers,
-    note=lambda shown: shown.note,
-    reading=(
-        "Several values are those of the layers, from the first to the last; a single one belongs to the whole model."
+    lambda shown, look: Table(
+        shown.table,
+        {"number": Column("Number"), "what it is": Column("What it is"), "learned": Column("Value")},
+        narrow=True,
     ),
+    note=lambda shown: shown.note,
+    reading="Several values are those of the layers, from the first to the last; a single one belongs to the whole "
+    "model.",
     tables=lambda shown: {"Learned numbers": shown.table},
 )

@@ -14,7 +14,7 @@ from core.exceptions import InputError
 from core.failures.dates import dates, quarters
 from core.failures.found_groups import FoundGroups
 from core.runs.record import LABEL
-from dashboard.figures.points import COLUMN, PHENOMENON, PREDICTED
+from dashboard.figures.decisions import COLUMN, PHENOMENON, PREDICTED
 from dashboard.figures.theme import Tokens, class_colours
 
 Floats = NDArray[np.floating]

@@ -16,8 +16,8 @@ from core.text.direction import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ORDER, SELECT, analysis
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import ORDER, SELECT, analysis
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,10 @@ from core.runs.record import RunRecord
 from core.text.direction import quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.heatmap_table import Cell, Ramps, coloured_table, ink_cell, push_cell
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
-from dashboard.figures.pushed import full_colour
+from dashboard.figures.pushes import Cell, Ramps, coloured_table, full_colour, ink_cell, push_cell
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, Tokens
 from dashboard.figures.words import SHOWN, TOWARDS, sides, target
@@ -45,13 +44,10 @@ ABOUT = {
     "collapse": "how much it is read in the first layer",
 }
 READ = ("attention", "collapse")
-"""These have no side, so no colour: ink."""
 QUICK, ALL = "quick", "all"
 QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
 SHADE = 4
-"""Step of a ramp, for points."""
 LABELLED = 6
-"""Points of the scatter that are named: those that push most, and the most read."""
 
 EXTENT = Option(
     "methods",
@@ -69,53 +65,39 @@ class Together:
     record: RunRecord
     methods: Methods
     edited: bool
-    """Something is changed inside."""
 
     @property
     def first(self) -> Explanation:
-        """By deletion, which every model has."""
+        """Return the explanation by deletion, which every model has."""
         return self.methods.by["deletion"]
 
     @property
     def shown(self) -> list[int]:
-        """Places of the words that are shown, of a long text those that push most."""
+        """Return the places of the words that are shown, of a long text those that push most."""
         return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[:SHOWN].tolist())
 
     @property
     def agreed(self) -> str:
-        """Whether attention and deletion agree, in a sentence; empty where there is no attention."""
+        """Say whether attention and deletion agree; empty where there is no attention."""
         test = self.first.tests.get("attention")
         said = "" if test is None else test.describe("attention", "deletion")
         return f"{said[:1].upper()}{said[1:]}. " * bool(said)
 
-    @property
-    def words(self) -> str:
-        """How many there are."""
-        return f"{count(len(self.first.words))} words"
-
 
 def named(source: Source) -> tuple[str, ...]:
-    """The methods that are chosen; a model may have fewer."""
+    """Return the methods that are chosen; a model may have fewer."""
     return tuple(NAMES) if source.chosen(EXTENT) == ALL else QUICK_METHODS
 
 
 def together(source: Source) -> Together:
-    """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
+    """Explain a text of which the model knows a word; raises `NotAvailable` of any other."""
     assert source.view.tokens
     found = source.reader.methods(source.record.run, source.text, target(source), source.edits, named(source))
     return Together(source.record, found, bool(source.edits))
 
 
-def several(source: Source) -> Together:
-    """The same of two words or more, where there is something to compare."""
-    found = together(source)
-    if len(found.first.words) < 2:
-        raise NotAvailable("the text has one word: there is nothing to compare")
-    return found
-
-
 def checks(shown: Together) -> list[str]:
-    """What is known of the errors of the methods, and why others are not there, in sentences."""
+    """Say what is known of the errors of the methods, and why others are not there."""
     lines = []
     for name, found in shown.methods.by.items():
         if whole := found.completeness:
@@ -134,9 +116,9 @@ def checks(shown: Together) -> list[str]:
 def _draw(shown: Together, look: Look) -> Component:
     t, by = look.tokens, shown.methods.by
     ramps = sides(shown.record, shown.first.target, t)
-    paint = {name: _ink(found, t) if name in READ else _push(found, ramps, t) for name, found in by.items()}
+    columns = [list(_cells(name, found, ramps, t)) for name, found in by.items()]
     rows = [
-        {"name": shown.first.words[place].word, "cells": [paint[name](place) for name in by]} for place in shown.shown
+        {"name": shown.first.words[place].word, "cells": [cells[place] for cells in columns]} for place in shown.shown
     ]
     hidden = len(shown.first.words) - len(rows)
     lines = [f"… {count(hidden)} more words, which push less."] * bool(hidden) + checks(shown)
@@ -144,30 +126,20 @@ def _draw(shown: Together, look: Look) -> Component:
     return coloured_table(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
 
 
-def _push(found: Explanation, ramps: Ramps, t: Tokens) -> Callable[[int], Cell]:
-    top = full_colour(found.pushes)
-
-    def cell(place: int) -> Cell:
-        word = found.words[place]
-        error = "" if word.error is None else f" ± {number(word.error, 3)}"
-        about = f"{word.word}, {NAMES[found.method]}: {signed(word.push, 3)}{error}"
-        return push_cell(word.push, top, ramps, about, t)
-
-    return cell
-
-
-def _ink(found: Explanation, t: Tokens) -> Callable[[int], Cell]:
-    top = float(np.abs(found.pushes).max(initial=0)) or 1.0
-
-    def cell(place: int) -> Cell:
-        word = found.words[place]
-        return ink_cell(word.push, top, f"{word.word}, {NAMES[found.method]}: is read {number(word.push, 3)}", t)
-
-    return cell
+def _cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
+    ink = float(np.abs(found.pushes).max(initial=0)) or 1.0
+    colour = full_colour(found.pushes)
+    for word in found.words:
+        about = f"{word.word}, {NAMES[found.method]}: "
+        if method in READ:
+            yield ink_cell(word.push, ink, f"{about}is read {number(word.push, 3)}", t)
+        else:
+            error = "" if word.error is None else f" ± {number(word.error, 3)}"
+            yield push_cell(word.push, colour, ramps, f"{about}{signed(word.push, 3)}{error}", t)
 
 
 def methods_table(shown: Together) -> pd.DataFrame:
-    """One row for each word: its place in the text as typed, and its number by each method."""
+    """Return a row for each word: its place in the text as typed, and its number by each method."""
     columns: dict[str, Any] = {
         name: [getattr(word, name) for word in shown.first.words] for name in ("word", "start", "end")
     }
@@ -187,27 +159,27 @@ METHODS = Figure(
     _draw,
     note=lambda shown: f"towards {shown.first.target}" + (", as edited" if shown.edited else ""),
     reading="Each column has its own scale. Colour pushes to one side or the other; ink is read, and has no side.",
-    how=(
-        "Deletion and Shapley values read the text anew without words. Gradient × input and integrated gradients "
-        "(captum) ask the vectors of the words; completeness error is the sum of the pushes minus what they should add "
-        "up to. Attention: received in the last layer, mean over heads and readers; layer-0 collapse the same in the "
-        "first (7ess-Xin, figures 6 and 7)."
-    ),
+    how="Deletion and Shapley values read the text anew without words. Gradient × input and integrated gradients "
+    "(captum) ask the vectors of the words; completeness error is the sum of the pushes minus what they should add "
+    "up to. Attention: received in the last layer, mean over heads and readers; layer-0 collapse the same in the "
+    "first (7ess-Xin, figures 6 and 7).",
     options=(EXTENT, TOWARDS),
     tables=lambda shown: {"Methods": methods_table(shown)},
 )
 
 
 def read_needed(source: Source) -> Together:
-    """Of two words or more that are read by attention."""
-    found = several(source)
+    """Explain a text of two words or more that are read by attention; raises `NotAvailable` of any other."""
+    found = together(source)
+    if len(found.first.words) < 2:
+        raise NotAvailable("the text has one word: there is nothing to compare")
     if found.methods.most is None:
         raise NotAvailable(f"{source.record.preset} has no attention here")
     return found
 
 
 def most_line(shown: Together) -> str:
-    """Which word is most read and which most needed."""
+    """Say which word is most read and which most needed."""
     most, words = shown.methods.most, shown.first.words
     if most is None:
         return ""
@@ -261,15 +233,13 @@ READ_NEEDED = Figure(
     "Most read against most needed",
     read_needed,
     _draw_scatter,
-    note=lambda shown: shown.words + (", as edited" if shown.edited else ""),
+    note=lambda shown: f"{count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
     reading=lambda shown: (
         f"{shown.agreed}{most_line(shown)} Where reading explained the answer, words would lie on a rising line; "
         f"diamonds push away from {shown.first.target}."
     ),
-    how=(
-        "Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
-        "log-odds lose or gain without it."
-    ),
+    how="Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
+    "log-odds lose or gain without it.",
     needs="maps",
     options=(TOWARDS,),
     tables=lambda shown: {"Read and needed": methods_table(shown)[["word", "start", "end", "attention", "deletion"]]},

@@ -1,9 +1,10 @@
-"""Every metric of a run on a split with its interval, each class, and each phenomenon."""
+"""Every metric of a run on a split with its interval, each class, each phenomenon, and metrics on other data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,13 @@ from core.evaluation.metrics import confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import answers, labels, results
-from dashboard.figures.decisions import FEW, PARTS, TICKS, Decision, class_table
+from dashboard.figures.confusion import confusion_table, draw_confusion
+from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, class_table
 from dashboard.figures.drawing import NOTHING, Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.panels import Panels
-from dashboard.figures.points import PHENOMENON
-from dashboard.figures.results import yardstick_phenomena
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -61,14 +61,8 @@ def _draw_metrics(shown: Measured, look: Look) -> Table:
     return Table(rows, {"title": Column("Metric"), **value, "better": Column("Better")})
 
 
-TITLES = {
-    "value": "Value",
-    "low": "From",
-    "high": "To",
-    "tuned": "Tuned",
-    "tuned_low": "Tuned, from",
-    "tuned_high": "Tuned, to",
-}
+TITLES = {"value": "Value", "low": "From", "high": "To"}
+TITLES |= {"tuned": "Tuned", "tuned_low": "Tuned, from", "tuned_high": "Tuned, to"}
 METRICS = Figure(
     "metrics",
     "performance",
@@ -94,41 +88,30 @@ class Classes:
     threshold: float
 
 
-def _read_classes(source: Source) -> Classes:
-    decision = source.once(answers.decision)
-    return Classes(class_table(decision), decision.threshold)
-
-
 def _draw_classes(shown: Classes, look: Look) -> Table:
-    table = shown.table
-    words = {
-        part: [_words(*each) for each in zip(table[part], table[f"{part}, low"], table[f"{part}, high"], strict=True)]
-        for part in PARTS
-    }
-    return Table(table[["Class", *PARTS, "n"]].assign(**words), dict.fromkeys(PARTS, Column(alignment="right")))
+    def write(row: Any, part: str) -> str:
+        value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
+        if value != value:
+            return NOTHING
+        return plus_minus(value, low, high) if low == low else number(value)
 
-
-def _words(value: float, low: float, high: float) -> str:
-    if value != value:
-        return NOTHING
-    return plus_minus(value, low, high) if low == low else number(value)
+    rows = shown.table.to_dict("records")
+    words = {part: [write(row, part) for row in rows] for part in PARTS}
+    table = shown.table[["Class", *PARTS, "n"]].assign(**words)
+    return Table(table, dict.fromkeys(PARTS, Column(alignment="right")))
 
 
 CLASSES = Figure(
     "each-class",
     "performance",
     "Each class",
-    _read_classes,
+    lambda source: Classes(class_table(source.once(answers.decision)), source.once(answers.decision).threshold),
     _draw_classes,
     note=lambda shown: f"at {number(shown.threshold, 2)}, 95 %",
-    reading=(
-        "Precision: of those predicted as the class, how many are. Recall: of those that are, how many are predicted. "
-        "± is half of the 95 % interval."
-    ),
-    how=(
-        f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
-        "there."
-    ),
+    reading="Precision: of those predicted as the class, how many are. Recall: of those that are, how many are "
+    "predicted. ± is half of the 95 % interval.",
+    how=f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
+    "there.",
     options=answers.OPTIONS,
     tables=lambda shown: {"Classes": shown.table},
     sizes=lambda shown: {str(name): int(n) for name, n in zip(shown.table["Class"], shown.table["n"], strict=True)},
@@ -136,35 +119,18 @@ CLASSES = Figure(
 
 
 def phenomena(decision: Decision, names: Sequence[str], yardstick: dict[str, float]) -> pd.DataFrame:
-    """Share of right answers for each phenomenon, the worst first.
-
-    Args:
-        decision: At the threshold.
-        names: The phenomenon of each row of the split.
-        yardstick: TF-IDF's accuracy by phenomenon; may be empty.
-
-    Returns:
-        Columns phenomenon, accuracy, low, high, n, tfidf.
-    """
+    """Return phenomenon, accuracy, low, high, n and tfidf, the worst first; `yardstick` may know some or none."""
     found = pd.DataFrame({"phenomenon": np.asarray(names, dtype=object)[decision.rows], "correct": decision.correct})
     rows = []
     for name, group in found.groupby("phenomenon"):
         hits, n = int(group["correct"].sum()), len(group)
-        low, high = wilson(hits, n)
-        known = yardstick.get(str(name), float("nan"))
-        row = {"phenomenon": str(name), "accuracy": hits / n, "low": low, "high": high, "n": n, "tfidf": known}
-        rows.append(row)
+        rows.append((str(name), hits / n, *wilson(hits, n), n, yardstick.get(str(name), float("nan"))))
     columns = ["phenomenon", "accuracy", "low", "high", "n", "tfidf"]
     return pd.DataFrame(rows, columns=columns).sort_values("accuracy", ignore_index=True)
 
 
 def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
-    """Accuracy of each phenomenon with its interval and n; a ring where TF-IDF lies.
-
-    Args:
-        table: phenomenon, accuracy, low, high, n, tfidf; the first row stands at the bottom.
-        look: Theme and size.
-    """
+    """Draw the accuracy of each phenomenon with its interval and n, the first row lowest; a ring: TF-IDF."""
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
@@ -210,7 +176,7 @@ def _read_phenomena(source: Source) -> Kinds:
     examples = source.report.examples
     if PHENOMENON not in examples:
         raise NotAvailable("these data name no phenomena")
-    decision, yardstick = source.once(answers.decision), yardstick_phenomena(source.record, source.split)
+    decision, yardstick = source.once(answers.decision), results.yardstick_phenomena(source.record, source.split)
     return Kinds(phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
@@ -221,12 +187,117 @@ PHENOMENA = Figure(
     _read_phenomena,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
     note=lambda kinds: f"n = {count(kinds.n)}, the worst on top",
-    reading=(
-        "Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 "
-        "sentences."
-    ),
+    reading="Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than "
+    "30 sentences.",
     how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
     options=answers.OPTIONS,
     tables=lambda kinds: {"Phenomena": kinds.table},
     sizes=lambda kinds: dict(zip(kinds.table["phenomenon"], kinds.table["n"], strict=True)),
+)
+
+
+Evaluated = Mapping[str, Any]
+"""What `core.api.evaluate` says of data that a run was not made with."""
+YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
+
+
+def first_metric(measured: Evaluated) -> str:
+    """Return the metric by which values of a column are compared."""
+    return "accuracy" if measured["task"] == "single" else "f1_macro"
+
+
+def measured_stats(measured: Evaluated) -> list[results.Stat]:
+    """Return the first numbers, drawn between guessing and perfect."""
+    at = measured.get("tuned") or measured
+    names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
+    found = []
+    for name in (*names, "mae", "quadratic_kappa"):
+        if (value := at["metrics"].get(name)) is None:
+            continue
+        low, high = at["intervals"].get(name) or (None, None)
+        guessing = 0.5 if name == "roc_auc" else 1 / len(measured["labels"]) if name == "accuracy" else 0.0
+        lower = DEFINED[name].better == "lower"
+        ends = (0.0, 0.2 if value <= 0.2 else max(1.0, value)) if lower else (min(guessing, value), 1.0)
+        found.append(results.Stat(DEFINED[name].title_for(measured["task"]), value, ends, measured["n"], low, high))
+    return found
+
+
+def evaluated_table(measured: Evaluated) -> pd.DataFrame:
+    """Return every metric with its interval, and its value without rows that were seen in training and of TF-IDF."""
+    at, unseen = measured.get("tuned") or measured, measured["unseen"]
+    tuned = "tuned" if measured.get("tuned") else ""
+    others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
+    rows = []
+    for name, value in at["metrics"].items():
+        low, high = at["intervals"].get(name) or (None, None)
+        row = {"metric": name, "title": DEFINED[name].title_for(measured["task"])}
+        row |= {"value": value, "low": low, "high": high}
+        row |= {"unseen": unseen["metrics"].get(name)} if unseen else {}
+        rows.append(
+            row | {model: (each.get(tuned) or each)["metrics"].get(name) for model, each in others.items() if each}
+        )
+    return pd.DataFrame(rows)
+
+
+def evaluated_values(measured: Evaluated) -> pd.DataFrame:
+    """Return the first metric of each value of the column."""
+    by, name, rows = measured["by"], first_metric(measured), []
+    for each in by["values"]:
+        low, high = each["intervals"].get(name) or (None, None)
+        row = {by["column"]: each["value"], "rows": each["n"], "value": each["metrics"].get(name)}
+        rows.append(row | {"low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+_NUMBERS = {"value": Column("Value", decimals=3), "low": Column("From", decimals=3), "high": Column("To", decimals=3)}
+
+
+def _draw_evaluated(measured: Evaluated, look: Look) -> Table:
+    beside = {"unseen": Column("Unseen rows", "Without rows that the run was trained on", 3)}
+    beside |= {model: Column(title, "Fitted on what the run was trained on", 3) for model, title in YARDSTICKS.items()}
+    return Table(
+        evaluated_table(measured).drop(columns="metric"), {"title": Column("Metric"), **_NUMBERS, **beside}, narrow=True
+    )
+
+
+def _where(measured: Evaluated) -> str:
+    return f"n = {count(measured['n'])}"
+
+
+ELSEWHERE_METRICS = Figure[Evaluated](
+    "elsewhere-metrics",
+    "performance",
+    "Metrics there",
+    None,
+    _draw_evaluated,
+    note=_where,
+    reading="From and to are the ends of the 95 % interval.",
+    how=f"Intervals: {METHOD}. TF-IDF is logistic regression on words and pairs, and with characters within words.",
+    tables=lambda measured: {"Metrics there": evaluated_table(measured)},
+)
+ELSEWHERE_CONFUSION = Figure[Evaluated](
+    "elsewhere-confusion",
+    "performance",
+    "Confusion there",
+    None,
+    lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
+    note=_where,
+    reading="Rows are the labels of the data, columns what the run predicts.",
+    tables=lambda measured: {
+        "Confusion there": confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
+    },
+)
+ELSEWHERE_VALUES = Figure[Evaluated](
+    "elsewhere-values",
+    "performance",
+    lambda measured: f"By {measured['by']['column']}",
+    None,
+    lambda measured, look: Table(
+        evaluated_values(measured),
+        {**_NUMBERS, "value": Column(DEFINED[first_metric(measured)].title_for(measured["task"]), decimals=3)},
+        narrow=True,
+    ),
+    note=_where,
+    reading="From and to are the ends of the 95 % interval.",
+    tables=lambda measured: {"By value there": evaluated_values(measured)},
 )

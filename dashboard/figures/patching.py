@@ -14,8 +14,7 @@ from core.runs.record import RunRecord
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import attended
-from dashboard.figures.heatmap_table import Cell, coloured_table, push_cell
-from dashboard.figures.pushed import full_colour
+from dashboard.figures.pushes import Cell, coloured_table, full_colour, push_cell
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 from dashboard.figures.words import TOWARDS, sides, target

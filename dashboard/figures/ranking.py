@@ -17,7 +17,7 @@ from core.evaluation.scores import Single
 from core.evaluation.weighted import precision_area, reached, roc_area
 from core.exceptions import NotAvailable
 from dashboard.figures import answers
-from dashboard.figures.decisions import Decision, Floats, Integers, bands_of, ranked, rates
+from dashboard.figures.decisions import TICKS, Decision, bands_of, dotted_line, ranked, rates, threshold_ring
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
@@ -48,97 +48,62 @@ BANDED = 4
 
 
 def roc_curves(decision: Decision) -> list[Curve]:
-    """Recall against the false positive rate; classes of which there is nothing, or nothing else, are left out."""
-    curves = []
-    for place in ranked(decision):
-        points = roc_points(*_against_rest(decision, place), 1)
-        if not points["fpr"]:
-            continue
-        own = int((decision.labels == place).sum())
-        false, recall, _ = rates(decision, place)
-        curves.append(
-            Curve(
-                decision.classes[place],
-                *_thin(points["fpr"], points["tpr"]),
-                _area(decision, place, ranking=True),
-                own,
-                len(decision.labels) - own,
-                None if decision.positive is None else (false, recall),
-            )
-        )
-    return curves
+    """Return recall against the false positive rate of each class."""
+    return _curves(decision, ("fpr", "tpr"))
 
 
 def pr_curves(decision: Decision) -> list[Curve]:
-    """Precision against recall; classes of which there is nothing are left out."""
-    curves = []
+    """Return precision against recall of each class."""
+    return _curves(decision, ("recall", "precision"))
+
+
+def _curves(decision: Decision, axes: tuple[str, str]) -> list[Curve]:
+    """Leave out classes of which there is nothing, and for ROC also those of which there is nothing else."""
+    curves, roc = [], axes == ("fpr", "tpr")
     for place in ranked(decision):
-        points = pr_points(*_against_rest(decision, place), 1)
-        if not points["recall"]:
+        # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class
+        own, chance = (decision.labels == place).astype(np.int64), decision.probabilities[:, place]
+        pair = np.stack([1 - chance, chance], 1)
+        points = (roc_points if roc else pr_points)(own, pair, 1)
+        x, y = (points[axis] for axis in axes)
+        if not x:
             continue
-        own = int((decision.labels == place).sum())
-        _, recall, precision = rates(decision, place)
-        known = decision.positive is not None and not np.isnan(precision)
-        curves.append(
-            Curve(
-                decision.classes[place],
-                *_thin(points["recall"], points["precision"]),
-                _area(decision, place, ranking=False),
-                own,
-                len(decision.labels) - own,
-                (recall, precision) if known else None,
-            )
-        )
+        reach = reached(Single(own, pair), np.ones((1, len(own))), 1)
+        area = float((roc_area if roc else precision_area)(*reach)[0])
+        false, recall, precision = rates(decision, place)
+        known = decision.positive is not None and (roc or not np.isnan(precision))
+        at = ((false, recall) if roc else (recall, precision)) if known else None
+        own_n = int(own.sum())
+        thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # with both ends
+        drawn_x, drawn_y = (tuple(values[point] for point in thin) for values in (x, y))
+        curves.append(Curve(decision.classes[place], drawn_x, drawn_y, area, own_n, len(own) - own_n, at))
     return curves
 
 
-def _thin(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """At most `DRAWN` points, both ends among them."""
-    places = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))
-    return tuple(x[place] for place in places), tuple(y[place] for place in places)
-
-
-def _against_rest(decision: Decision, number: int) -> tuple[Integers, Floats]:
-    """(n,) 1 for a class and 0 for all others, and (n, 2) the probabilities: two columns to sort, not one per class."""
-    chance = decision.probabilities[:, number]
-    return (decision.labels == number).astype(np.int64), np.stack([1 - chance, chance], 1)
-
-
-def _area(decision: Decision, number: int, *, ranking: bool) -> float:
-    scores = Single(*_against_rest(decision, number))
-    curve = reached(scores, np.ones((1, len(scores.labels))), 1)
-    return float((roc_area if ranking else precision_area)(*curve)[0])
-
-
 def draw_roc(curves: Sequence[Curve], look: Look) -> go.Figure:
-    """True against false positive rate, one line for each class, named with its area."""
+    """Draw the true against the false positive rate, one line for each class, named with its area."""
     figure = Panels(look, [[""]], height=400)
-    _reference(figure, (0, 1), (0, 1), look)
+    dotted_line(figure, (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
     _lines(figure, curves, look, ROC_AXES, names_at="right")
     return figure.drawn()
 
 
 def draw_pr(curves: Sequence[Curve], look: Look) -> go.Figure:
-    """Precision against recall, one line for each class, named with its average precision."""
+    """Draw precision against recall, one line for each class, named with its average precision."""
     figure = Panels(look, [[""]], height=400)
     for curve in curves[:1] if len(curves) == 1 else ():
         share = curve.positives / max(curve.positives + curve.others, 1)
-        _reference(figure, (0, 1), (share, share), look)
+        dotted_line(figure, (share, share), look)
         figure.add_annotation(x=0.5, y=share, text="guessing", yanchor="top")
     _lines(figure, curves, look, PR_AXES, names_at="left")
     return figure.drawn()
 
 
-def _reference(figure: Panels, x: tuple[float, float], y: tuple[float, float], look: Look) -> None:
-    line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
-    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-
-
 def _lines(
     figure: Panels, curves: Sequence[Curve], look: Look, axes: tuple[str, str], *, names_at: Literal["left", "right"]
 ) -> None:
-    """The curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
+    """Draw the curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
@@ -168,15 +133,9 @@ def _lines(
             font={"color": colour},
         )
         if curve.at is not None:
-            figure.add_scatter(
-                x=[curve.at[0]],
-                y=[curve.at[1]],
-                mode="markers",
-                marker={"size": look.size(15), "color": t.paper, "line": {"width": look.size(3), "color": t.ink}},
-                hovertemplate=f"at the threshold<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
-            )
-    figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
+            threshold_ring(figure, curve.at, f"{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}", look)
+    figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=TICKS)
+    figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=TICKS)
     figure.update_layout(margin={"t": 8})
 
 
@@ -187,11 +146,10 @@ class Ranking:
     curves: Sequence[Curve]
     n: int
     axes: tuple[str, str]
-    """What lies on x and y."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Every drawn point of every curve, and below the points of its band: class, x, y, low, high."""
+        """Return every drawn point of every curve, and below the points of its band: class, x, y, low, high."""
         x, y = self.axes
         parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in self.curves]
         banded = [(curve.name, curve.band) for curve in self.curves if curve.band is not None]
@@ -222,14 +180,10 @@ ROC = Figure(
     lambda source: _ranking(source, roc_curves, "roc"),
     lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
-    reading=(
-        "How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
-        "dotted: guessing, ring: the threshold."
-    ),
-    how=(
-        "Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
-        f" for it than a sentence of another class. {BAND}"
-    ),
+    reading="How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
+    "dotted: guessing, ring: the threshold.",
+    how="Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
+    f" for it than a sentence of another class. {BAND}",
     options=answers.OPTIONS,
     tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
@@ -241,14 +195,10 @@ PR = Figure(
     lambda source: _ranking(source, pr_curves, "pr"),
     lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
-    reading=(
-        "Of those predicted as the class, how many are (precision), against how many of it are found; ring: the "
-        "threshold."
-    ),
-    how=(
-        "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
-        f" {BAND}"
-    ),
+    reading="Of those predicted as the class, how many are (precision), against how many of it are found; ring: the "
+    "threshold.",
+    how="Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
+    f" {BAND}",
     options=answers.OPTIONS,
     tables=lambda ranking: {"Precision and recall": ranking.table},
     sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},

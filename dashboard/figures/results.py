@@ -33,7 +33,6 @@ class Headline:
     high: float | None
     yardstick: float | None
     name: str = "accuracy"
-    """What it is, in words."""
 
 
 FIRST: dict[Task, tuple[str, str]] = {
@@ -41,57 +40,49 @@ FIRST: dict[Task, tuple[str, str]] = {
     "multi": ("f1_macro", "macro F1"),
     "tokens": ("span_f1", "span F1"),
 }
-"""By task the first number, and what it is called."""
 
 
 def headline(record: RunRecord) -> Headline | None:
-    """None where the run has not been measured."""
+    """Return the first number; None where the run has not been measured."""
     metric, name = FIRST[record.task]
-    tree, yardstick = record.results, _at(record.results, "yardstick")
-    if record.task == "multi" and _at(tree, "tuned", "metrics", TEST, metric) is not None:
-        tree, yardstick = _at(tree, "tuned"), _at(yardstick, "tuned")
-    value = _at(tree, "metrics", TEST, metric)
+    tree, yardstick = record.results, at(record.results, "yardstick")
+    if record.task == "multi" and at(tree, "tuned", "metrics", TEST, metric) is not None:
+        tree, yardstick = at(tree, "tuned"), at(yardstick, "tuned")
+    value = at(tree, "metrics", TEST, metric)
     if not isinstance(value, (int, float)):
         return None
-    low, high = _at(tree, "intervals", TEST, metric) or (None, None)
-    return Headline(value, low, high, _at(yardstick, "splits", TEST, metric), name)
+    low, high = at(tree, "intervals", TEST, metric) or (None, None)
+    return Headline(value, low, high, at(yardstick, "splits", TEST, metric), name)
 
 
-def _at(tree: Any, *path: str) -> Any:
-    """What lies at the end of a path of keys; None where it ends early."""
+def at(tree: Any, *path: str) -> Any:
+    """Return what lies at the end of a path of keys; None where it ends early."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
 
 
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """One row for each run, as words."""
+    """Return a row for each run, as words."""
     import pandas as pd  # here and below: a page shows its head before that
 
-    return pd.DataFrame([_run_row(record) for record in records])
-
-
-def _run_row(record: RunRecord) -> dict[str, str]:
-    found = headline(record)
-    accuracy = ""
-    if found is not None:
-        known = found.low is not None and found.high is not None
-        accuracy = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
-        accuracy += "" if record.task == "single" else " F1"
-    damaged = record.status == "damaged"
-    return {
-        "run": record.run,
-        "status": record.status,
-        "data": "" if damaged else data_name(record.config.data.name),
-        "model": record.described,
-        "accuracy": accuracy,
-        "tfidf": number(found.yardstick) if found and found.yardstick is not None else "",
-    }
+    rows = []
+    for record in records:
+        found, accuracy = headline(record), ""
+        if found is not None:
+            known = found.low is not None and found.high is not None
+            accuracy = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
+            accuracy += "" if record.task == "single" else " F1"
+        row = {"run": record.run, "status": record.status}
+        row |= {"data": "" if record.status == "damaged" else data_name(record.config.data.name)}
+        row |= {"model": record.described, "accuracy": accuracy}
+        rows.append(row | {"tfidf": number(found.yardstick) if found and found.yardstick is not None else ""})
+    return pd.DataFrame(rows)
 
 
 @dataclass(frozen=True)
 class Stat:
-    """One number. `low` and `high` are its 95 % interval; `ends` is the axis it is drawn on."""
+    """A number with its 95 % interval; `ends` is the axis it is drawn on."""
 
     name: str
     value: float
@@ -107,13 +98,13 @@ SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 
 def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
-    """The first numbers of a split, drawn between guessing and perfect."""
+    """Return the first numbers of a split, drawn between guessing and perfect."""
     stats = []
     for name in SHOWN:
-        value = _at(record.results, "metrics", split, name)
+        value = at(record.results, "metrics", split, name)
         if value is None:
             continue
-        low, high = _at(record.results, "intervals", split, name) or (None, None)
+        low, high = at(record.results, "intervals", split, name) or (None, None)
         guessing = 0.5 if name == "roc_auc" else 1 / len(report.classes)
         ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
         stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
@@ -121,11 +112,11 @@ def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
 
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
-    """Every recorded metric of a split with its interval: metric, title, value, low, high."""
+    """Return every recorded metric of a split with its interval: metric, title, value, low, high."""
     import pandas as pd
 
-    values = _at(record.results, "metrics", split) or {}
-    ranges = _at(record.results, "intervals", split) or {}
+    values = at(record.results, "metrics", split) or {}
+    ranges = at(record.results, "intervals", split) or {}
     rows = []
     for name, value in values.items():
         if name in METRICS:
@@ -135,41 +126,34 @@ def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def yardstick_phenomena(record: RunRecord, split: str) -> dict[str, float]:
-    """TF-IDF's accuracy for each phenomenon, known of the test split only."""
-    return dict(_at(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
+    """Return TF-IDF's accuracy for each phenomenon, known of the test split only."""
+    return dict(at(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
 CORPUS = "built-in"
 SENTENCE = "The plot was not good, but the ending was never dull."
-"""Every word is one of the built-in corpus."""
 PAIR = joined("The film was not bad at all.", "It was a good film.")
-"""The same for a run that reads two texts."""
 EVERYDAY = "everyday"
 """The split that is most like what a newcomer types."""
 
 
 def offered(records: Sequence[RunRecord]) -> RunRecord | None:
-    """The run to begin with: one with λ where there is one, so that every page has something to move and to show.
+    """Return the run to begin with, where there is one with λ: every page then has something to move and to show.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
     `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
     read everyday sentences best, and the best.
     """
-    done = [record for record in records if record.status == "done"]
-    return max(done, key=_worth, default=None)
+
+    def rank(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
+        found, everyday = headline(record), at(record.results, "metrics", EVERYDAY, "accuracy")
+        lambdas = "lambda" in provides(record.config.model)
+        known = record.config.data.name == CORPUS
+        return known, lambdas, record.task == "single", everyday or 0.0, found.value if found else 0.0
+
+    return max((record for record in records if record.status == "done"), key=rank, default=None)
 
 
 def offered_text(record: RunRecord) -> str:
-    """What stands in the field before anybody has typed."""
+    """Return what stands in the field before anybody has typed."""
     return PAIR if record.pairs else SENTENCE
-
-
-def _worth(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
-    found, everyday = headline(record), record.results.get("metrics", {}).get(EVERYDAY, {})
-    return (
-        record.config.data.name == CORPUS,
-        "lambda" in provides(record.config.model),
-        record.task == "single",
-        everyday.get("accuracy", 0.0),
-        found.value if found else 0.0,
-    )

@@ -12,49 +12,38 @@ from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
 from core.failures.slice_metrics import FEW
 from core.metrics import title
-from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look
 
 CLASS = "\x1f"
-"""Between a slice and one of its classes, where that is picked; in no name."""
 MOST = 100
-"""Rows with those of the classes; with more these stand in the table of numbers alone."""
 TOLD = 2
-"""Slices without some class of which it is said what they lack."""
 PARTS = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The slices of a split."""
+    """The slices of a split and all its sentences, as `core.failures.slice_metrics.slice_report` gives them."""
 
     slices: Sequence[Mapping[str, Any]]
-    """As `core.failures.slice_metrics.slice_report` gives them, by name."""
     whole: Mapping[str, Any]
-    """The same of all sentences of the split."""
 
     @property
     def first(self) -> str:
-        """The name of the share of sentences that are right."""
+        """Return the name of the share of sentences that are right."""
         return next(iter(self.whole["metrics"]))
 
     @property
     def second(self) -> str:
-        """That of the macro F1."""
+        """Return the name of the macro F1."""
         return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 
 def saved(source: Source) -> Saved:
-    """Of the split that is shown.
-
-    Raises:
-        NotAvailable: none was saved.
-    """
+    """Return the slices of the split that is shown; NotAvailable: none was saved."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     every = source.reader.slices(source.record, source.split, source.author)
@@ -65,7 +54,7 @@ def saved(source: Source) -> Saved:
 
 
 def saved_marks(shown: Saved) -> Marks:
-    """A row for each, all sentences first; each unfolds to its classes."""
+    """Return a row for each, all sentences first; each unfolds to its classes."""
     every = [shown.whole, *shown.slices]
     unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
     rows = [_row(shown, each, unfolds=unfolds) for each in every]
@@ -89,13 +78,10 @@ def saved_marks(shown: Saved) -> Marks:
 
 
 def _row(shown: Saved, each: Mapping[str, Any], *, unfolds: bool) -> Row:
-    """One slice, or all sentences."""
     name, whole = each["name"], each is shown.whole
     small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
-    words = (
-        Words("all sentences") if whole else Words(name, small=small, title=f"{name}: {each['said']}. {each['lacks']}")
-    )
-    cells: dict[str, Cell] = {"name": words}
+    about = f"{name}: {each['said']}. {each['lacks']}"
+    cells: dict[str, Cell] = {"name": Words("all sentences") if whole else Words(name, small=small, title=about)}
     if each["n"] is not None:
         cells["n"] = count(each["n"])
         for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
@@ -110,11 +96,13 @@ def _row(shown: Saved, each: Mapping[str, Any], *, unfolds: bool) -> Row:
 
 
 def _classes(each: Mapping[str, Any]) -> tuple[Row, ...]:
-    """What each class comes to within a slice."""
     rows = []
     for label, found in each["per_class"].items():
         ends = each["per_class_intervals"][label]
-        precise = "never said" if found["precision"] is None else f"precision {_with_ends(found, ends)}"
+        precise = "never said"
+        if found["precision"] is not None:
+            low, high = (number(end, 2) for end in ends["precision"])
+            precise = f"precision {number(found['precision'], 2)} ({low} to {high})"
         cells: dict[str, Cell] = {"name": Words(label, small=precise), "n": count(found["support"])}
         cells |= _measure("right", "rate", found["recall"], ends["recall"], tie=True)
         cells |= _measure("f1", "value", found["f1"], ends["f1"], tie=True)
@@ -123,21 +111,15 @@ def _classes(each: Mapping[str, Any]) -> tuple[Row, ...]:
 
 
 def _measure(mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool) -> dict[str, Cell]:
-    """A number and its mark; nothing where it is not defined."""
+    """Return a number and its mark; nothing where it is not defined."""
     if value is None:
         return {}
     low, high = ends or (None, None)
     return {mark: Mark(value, low, high, tie=tie), text: number(value)}
 
 
-def _with_ends(found: Mapping[str, Any], ends: Mapping[str, Any]) -> str:
-    """The precision of a class in words."""
-    low, high = ends["precision"]
-    return f"{number(found['precision'], 2)} ({number(low, 2)} to {number(high, 2)})"
-
-
 def saved_table(shown: Saved) -> pd.DataFrame:
-    """All numbers of the slices, a row each."""
+    """Return all numbers of the slices, a row each."""
     rows = []
     for each in shown.slices:
         row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
@@ -149,7 +131,7 @@ def saved_table(shown: Saved) -> pd.DataFrame:
 
 
 def classes_table(shown: Saved) -> pd.DataFrame:
-    """Of each class of each slice, a row each."""
+    """Return a row for each class of each slice."""
     rows = []
     for each in shown.slices:
         for label, found in each["per_class"].items():
@@ -165,12 +147,7 @@ def _ends(name: str, value: float | None, ends: Sequence[float] | None) -> dict[
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _draw(shown: Saved, look: Look) -> Component:
-    return component(saved_marks(shown), look, picks=True)
-
-
 def _reading(shown: Saved) -> str:
-    """How it is read, and what is not defined where some class is missing."""
     lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
     more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
     read = "A row unfolds to its classes. Bars: 95 % intervals. "
@@ -183,7 +160,7 @@ SAVED: Figure[Saved] = Figure(
     "performance",
     "Slices",
     saved,
-    _draw,
+    lambda shown, look: component(saved_marks(shown), look, picks=True),
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_reading,
     how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "

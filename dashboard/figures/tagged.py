@@ -31,56 +31,52 @@ SHOWN, BRIEFLY = 12, 6
 WRONG = tuple(kind for kind in KINDS if kind != "right")
 ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
-NAMED = 24
-"""Words that stand below the cells of their tags."""
-TINT = 0.32
-"""Of a type's colour in the ground of its spans."""
+NAMED = 24  # words that stand below the cells of their tags
+TINT = 0.32  # of a type's colour in the ground of its spans
 
 
 @dataclass(frozen=True, eq=False)
 class TaggedRows:
-    """The sentences of a split as labelled and as said."""
+    """The sentences of a split as labelled and as said, as of `core.runs.tagged`."""
 
     table: pd.DataFrame
-    """Columns as of `core.runs.tagged`."""
-    split: str
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Labels beside what is said."""
+        """Score labels against what is said."""
         return SpanScores(self.table["label"].tolist(), self.table["predicted"].tolist())
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The types of spans."""
+        """Return the types of spans."""
         return self.scores.kinds
 
     @cached_property
     def outcomes(self) -> Counter[str]:
-        """How many spans came to what."""
+        """Count the spans of each outcome."""
         return Counter(each.outcome for found in self.scores.found for each in found)
 
     @property
     def labelled(self) -> int:
-        """Spans of the labels."""
+        """Count the spans of the labels."""
         return sum(self.outcomes.values()) - self.outcomes["spurious"]
 
 
 def rows_of(source: Source) -> TaggedRows:
-    """The split of a run.
+    """Return the split of a run; NotAvailable: it labels whole texts, or is not evaluated."""
+    return source.once(_read_rows)
 
-    Raises:
-        NotAvailable: it labels whole texts, or is not evaluated.
-    """
-    if source.record.task != "tokens":
-        raise NotAvailable("the run gives a text a label, and no tags to its words")
+
+def _read_rows(source: Source) -> TaggedRows:
+    _refuse_texts(source)
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    return TaggedRows(source.reader.tags(source.record, source.split), source.split)
+    return TaggedRows(source.reader.tags(source.record, source.split))
 
 
-def _rows(source: Source) -> TaggedRows:
-    return source.once(rows_of)
+def _refuse_texts(source: Source) -> None:
+    if source.record.task != "tokens":
+        raise NotAvailable("the run gives a text a label, and no tags to its words")
 
 
 def finding(rows: TaggedRows) -> tuple[str, str]:
@@ -104,9 +100,9 @@ OUTCOME = Option(
     "Sentences with",
     lambda source: [ANY_ERROR, *WRONG, ALL_RIGHT, EVERY],
     "any error: at least one span is not right.",
-    usual=lambda source: ANY_ERROR if sum(_rows(source).outcomes[kind] for kind in WRONG) else EVERY,
+    usual=lambda source: ANY_ERROR if sum(rows_of(source).outcomes[kind] for kind in WRONG) else EVERY,
 )
-TYPE = Option("tag-type", "Type of span", lambda source: [ALL_TYPES, *_rows(source).kinds])
+TYPE = Option("tag-type", "Type of span", lambda source: [ALL_TYPES, *rows_of(source).kinds])
 SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences with this in their text.")
 
 
@@ -120,7 +116,7 @@ class Shown:
 
 
 def _shown(source: Source) -> Shown:
-    rows = _rows(source)
+    rows = rows_of(source)
     outcome, kind, search = (str(source.chosen(option)) for option in (OUTCOME, TYPE, SEARCH))
     texts = rows.table["text"].str.casefold()
     wanted = [
@@ -133,7 +129,7 @@ def _shown(source: Source) -> Shown:
 
 
 def _fits(found: Sequence[Found], outcome: str, kind: str) -> bool:
-    """Whether a sentence is wanted: one of its spans of the type, on either side, came to this."""
+    """Tell whether one of the spans of the type, on either side, came to this."""
     of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
     if outcome == EVERY:
         return kind == ALL_TYPES or bool(of_type)
@@ -143,7 +139,7 @@ def _fits(found: Sequence[Found], outcome: str, kind: str) -> bool:
 
 
 def type_colours(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
-    """A colour for each type; beyond six they repeat, and the name beside the span tells them apart."""
+    """Return a colour for each type; beyond six they repeat, and the name after a span tells them apart."""
     return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
 
 
@@ -161,25 +157,17 @@ def _draw_sentences(shown: Shown, look: Look) -> Component:
             lines.insert(0, _line("label", words, spans_of(row["label"]), of_label))
         sentences.append({"row": int(row["row"]), "lines": lines})
     left = len(shown.places) - len(first)
-    return _component(
-        sentences, rows.kinds, look, f"{count(left)} more: narrow the filter, or take the table" if left else ""
-    )
+    more = f"{count(left)} more: narrow the filter, or take the table" if left else ""
+    return _component(sentences, rows.kinds, look, more)
 
 
 def _component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
-    t = look.tokens
-    colours = type_colours(t, kinds)
-    grounds = {kind: blend(t.paper, colour, TINT) for kind, colour in colours.items()}
-    data = {
-        "sentences": sentences,
-        "more": more,
-        "types": {
-            kind: {"line": colours[kind], "ground": ground, "ink": readable(t, ground)}
-            for kind, ground in grounds.items()
-        },
-        "colours": {"ink": t.ink, "muted": t.muted, "grid": t.grid, "wrong": t.wrong, "paper": t.paper},
-    }
-    return Component("tagged", data, look)
+    t, types = look.tokens, {}
+    for kind, colour in type_colours(look.tokens, kinds).items():
+        ground = blend(t.paper, colour, TINT)
+        types[kind] = {"line": colour, "ground": ground, "ink": readable(t, ground)}
+    colours = {name: getattr(t, name) for name in ("ink", "muted", "grid", "wrong", "paper")}
+    return Component("tagged", {"sentences": sentences, "more": more, "types": types, "colours": colours}, look)
 
 
 def _line(
@@ -190,7 +178,7 @@ def _line(
     *,
     chances: Sequence[float | None] = (),
 ) -> dict[str, Any]:
-    """Words outside of spans run together; a span is a part of its own."""
+    """Let words outside of spans run together; a span is a part of its own."""
     parts: list[dict[str, Any]] = []
     at = 0
     for span in spans:
@@ -200,16 +188,15 @@ def _line(
         likely = [chance for chance in chances[span.first : span.end] if chance is not None]
         about += f", least sure word {number(min(likely))}" if likely else ""
         wrong = outcome if outcome not in ("", "right") else ""
-        parts.append(
-            {"text": " ".join(words[span.first : span.end]), "kind": span.kind, "wrong": wrong, "about": about}
-        )
+        text = " ".join(words[span.first : span.end])
+        parts.append({"text": text, "kind": span.kind, "wrong": wrong, "about": about})
         at = span.end
     parts += [{"text": " ".join(words[at:])}] if at < len(words) else []
     return {"who": who, "parts": parts}
 
 
 def sentences_table(shown: Shown) -> pd.DataFrame:
-    """The sentences that the filter finds, tags with blanks between."""
+    """Return the sentences that the filter finds, tags with blanks between."""
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
@@ -219,7 +206,7 @@ def sentences_table(shown: Shown) -> pd.DataFrame:
 
 
 def type_table(rows: TaggedRows) -> pd.DataFrame:
-    """A row for each type: its numbers, and what became of its spans."""
+    """Return a row for each type: its numbers, and what became of its spans."""
     parts = ("precision", "recall", "f1")
     return pd.DataFrame(
         [
@@ -231,7 +218,7 @@ def type_table(rows: TaggedRows) -> pd.DataFrame:
 
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
-    """A bar for each kind of error, its types one behind the other."""
+    """Draw a bar for each kind of error, its types one behind the other."""
     t = look.tokens
     colours, table = type_colours(t, rows.kinds), rows.scores.per_type()
     kinds = list(WRONG)[::-1]
@@ -261,38 +248,22 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
     return figure
 
 
-@dataclass(frozen=True, eq=False)
-class Typed:
-    """A typed sentence with what is said of each word."""
-
-    said: Tagged
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Types that the run knows."""
-        return tuple(sorted({name[2:] for name in self.said.classes if name != OUTSIDE}))
-
-
-def _typed(source: Source) -> Typed:
-    if source.record.task != "tokens":
-        raise NotAvailable("the run gives a text a label, and no tags to its words")
+def _typed(source: Source) -> Tagged:
+    _refuse_texts(source)
     if not source.text.strip():
         raise NotAvailable("a sentence is needed: --text")
-    return Typed(source.reader.tagged(source.record, source.text))
+    return source.reader.tagged(source.record, source.text)
 
 
-def _draw_typed(typed: Typed, look: Look) -> Component:
-    said = typed.said
+def _draw_typed(said: Tagged, look: Look) -> Component:
+    kinds = sorted({name[2:] for name in said.classes if name != OUTSIDE})
     line = _line("said", said.words, spans_of(said.tags), {}, chances=said.of_tags)
-    return _component([{"row": -1, "lines": [line]}], typed.kinds, look)
+    return _component([{"row": -1, "lines": [line]}], kinds, look)
 
 
-def _draw_chances(typed: Typed, look: Look) -> go.Figure:
-    """A row for each tag, a column for each word: the more ink, the likelier."""
-    t, said = look.tokens, typed.said
-    order = sorted(
-        range(len(said.classes)), key=lambda place: (said.classes[place] == OUTSIDE, said.classes[place][2:])
-    )
+def _draw_chances(said: Tagged, look: Look) -> go.Figure:
+    t = look.tokens
+    order = sorted(range(len(said.classes)), key=lambda at: (said.classes[at] == OUTSIDE, said.classes[at][2:]))
     z = np.nan_to_num(said.chances[:, order]).T
     words = [escape_text(word) for word in said.words]
     few = len(words) <= NAMED
@@ -324,9 +295,8 @@ def _draw_chances(typed: Typed, look: Look) -> go.Figure:
     return figure
 
 
-def chances_table(typed: Typed) -> pd.DataFrame:
-    """A row for each word: its tag and the probability of every tag; missing where it was not read."""
-    said = typed.said
+def chances_table(said: Tagged) -> pd.DataFrame:
+    """Return a row for each word: its tag and the probability of every tag; missing where it was not read."""
     columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 
@@ -350,7 +320,7 @@ TAG_TYPES = Figure(
     "tag-types",
     "tokens",
     "Each type",
-    _rows,
+    rows_of,
     lambda rows, look: Table(
         type_table(rows),
         {
@@ -359,11 +329,7 @@ TAG_TYPES = Figure(
             "precision": Column("Precision", "Of the spans that are said, how many are right", 3),
             "recall": Column("Recall", "Of the labelled spans, how many are found", 3),
             "f1": Column("F1", decimals=3),
-            "right": Column("Right"),
-            "wrong type": Column("Wrong type"),
-            "wrong border": Column("Wrong border"),
-            "missed": Column("Missed"),
-            "spurious": Column("Spurious"),
+            **{kind: Column(kind.capitalize()) for kind in KINDS},
         },
     ),
     note=lambda rows: f"{count(rows.labelled)} spans in {count(len(rows.table))} sentences",
@@ -376,7 +342,7 @@ TAG_ERRORS = Figure(
     "tag-errors",
     "tokens",
     "Errors by kind",
-    _rows,
+    rows_of,
     _draw_errors,
     note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
     reading="Each part of a bar is a type of span.",
@@ -396,7 +362,7 @@ TAG_CHANCES = Figure(
     "Probability of each tag",
     _typed,
     _draw_chances,
-    note=lambda typed: f"{count(len(typed.said.words))} words",
+    note=lambda typed: f"{count(len(typed.words))} words",
     reading="The more ink, the likelier the tag. A column without ink is a word that the model has not read.",
     how="Softmax over the tags at the first token of each word; words are what stands between blanks.",
     tables=lambda typed: {"Probabilities": chances_table(typed)},

@@ -19,23 +19,17 @@ OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 """Every setting of the model, and those of other rooms that a part reads or that act on one."""
 
 
-def _members(group: str) -> list[str]:
-    """The settings of a group, those of the model first."""
-    names = [name for name, setting in SETTINGS.items() if setting.group == group]
-    return sorted(names, key=lambda name: not name.startswith("model."))
-
-
 def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
-    """The settings that the builder shows, by group: what has an effect and what a person has set."""
-    wanted = {
-        title: [name for name in _members(title) if model is None or name in own or not idle(name, model)]
-        for title in GROUPS
-    }
-    return {title: names for title, names in wanted.items() if names}
+    """Return the settings that the builder shows, by group: what has an effect and what a person has set."""
+    offered = [name for name in SETTINGS if name in OFFERED]
+    wanted = [name for name in offered if model is None or name in own or not idle(name, model)]
+    wanted.sort(key=lambda name: not name.startswith("model."))
+    groups = {title: [name for name in wanted if SETTINGS[name].group == title] for title in GROUPS}
+    return {title: names for title, names in groups.items() if names}
 
 
 def size_phrase(size: Size | None) -> str:
-    """How large it will be and what that rests on, in one phrase."""
+    """Say how large it will be and what that rests on."""
     if size is None:
         return "Its size is known when its n-grams are counted"
     rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
@@ -43,12 +37,12 @@ def size_phrase(size: Size | None) -> str:
 
 
 def millions(parameters: int) -> str:
-    """`0.41 M`; below ten thousand the number itself."""
+    """Write `0.41 M`; below ten thousand the number itself."""
     return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else count(parameters)
 
 
 def summary(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
-    """What a person's choices make of the preset: its parts, the changes, what came along."""
+    """Say what a person's choices make of the preset: its parts, the changes, what came along."""
     parts = f"It has {', '.join(marks(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
@@ -57,13 +51,11 @@ def summary(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any])
 
 
 NOT_LISTED = ("data.name",)
-"""Settings that have a field of their own on top."""
 EXAMPLES = "data.examples"
-"""Names a copy that lies on this machine; a command says that the list as it is joins."""
 
 
 def time_text(found: Estimate | None, config: RunConfig) -> str:
-    """How long it will take and what that rests on, in one line."""
+    """Say how long it will take and what that rests on."""
     if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
@@ -71,17 +63,13 @@ def time_text(found: Estimate | None, config: RunConfig) -> str:
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
-    return f"About {duration(_rounded(found.seconds))} at most · {steps} · {about}"
-
-
-def _rounded(seconds: float) -> float:
-    """No more digits than an estimate has."""
-    unit = 5 if seconds < 120 else 60 if seconds < 3600 else 600
-    return max(unit, unit * round(seconds / unit))
+    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # no more digits than an estimate has
+    seconds = max(unit, unit * round(found.seconds / unit))
+    return f"About {duration(seconds)} at most · {steps} · {about}"
 
 
 def recipe_text(found: Applied, given: Mapping[str, Any]) -> str:
-    """What a recipe sets, what a person's own settings keep from it, and what the model does not take."""
+    """Say what a recipe sets, what a person's own settings keep from it, and what the model does not take."""
     changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
     parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
     if own := [key for key in RECIPES[found.name].settings if key in given]:
@@ -91,7 +79,7 @@ def recipe_text(found: Applied, given: Mapping[str, Any]) -> str:
 
 
 def command_line(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
-    """The same training as a person types it."""
+    """Write the same training as a person types it."""
     listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
     pairs = [f"--set={key}={value}" for key, value in listed.items()]
     along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []
@@ -101,7 +89,7 @@ def command_line(data: str, model: str, settings: Mapping[str, Any], name: str, 
 
 
 def leaf(config: RunConfig, name: str) -> str:
-    """The value of a dotted setting as a person types it."""
+    """Write the value of a dotted setting as a person types it."""
     node: Any = to_dict(config)
     for part in name.split("."):
         node = node[part]

@@ -17,10 +17,10 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map
 from dashboard.figures.numbers import number
-from dashboard.figures.pushed import Pushed, full_colour
+from dashboard.figures.pushes import STEPS, Pushed, Ramps, full_colour, shade_push, write_push
 from dashboard.figures.sentence import received
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import LIGHT, Look, Tokens, blend, class_colours, readable
+from dashboard.figures.theme import LIGHT, Look, Tokens, blend, class_colours
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -29,8 +29,6 @@ SHOWN, BRIEFLY = 60, 24
 """Words of a long text that are shown, on a projector fewer: those that push most."""
 NAMED = 6
 """Unknown words that are named."""
-STEPS = 5
-"""Of a colour, besides the page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,33 +37,31 @@ class Words:
 
     record: RunRecord
     view: SentenceView
-    """As edited, as the pushes are."""
     pushed: Pushed
     read: NDArray[np.float64] | None
     """(words,): how much each is read by the chosen map; None where there is none."""
     setting: str
-    """Which map that is."""
     before: NDArray[np.float64] | None
     """(words,): the pushes as trained, where something is changed inside."""
 
     @property
     def pushes(self) -> NDArray[np.float64]:
-        """(words,)."""
+        """Return the push of each word, (words,)."""
         return self.pushed.found.pushes
 
     @property
     def target(self) -> str:
-        """The class whose log-odds are pushed."""
+        """Return the class whose log-odds are pushed."""
         return self.pushed.found.target
 
     @property
     def unread(self) -> NDArray[np.bool_]:
-        """(words,): the tokenizer leaves nothing of it, or the text was cut off before."""
+        """Tell of which words (words,) the tokenizer leaves nothing, or which were cut off."""
         return self._without_tokens & self.record.config.model.layered
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
-        """(words,): not in the vocabulary, in whole or in part."""
+        """Tell which words (words,) are not in the vocabulary, in whole or in part."""
         belongs = self.pushed.belongs
         if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
             return self._without_tokens & ~self.unread
@@ -78,14 +74,13 @@ class Words:
 
 
 def positive(record: RunRecord) -> str:
-    """Of two classes the one that a positive push speaks for: by its name, else the second."""
+    """Return of two classes the one that a positive push speaks for: by its name, else the second."""
     colours = class_colours(LIGHT, record.classes, ordered=record.ordered)
     return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
 
 
 def _targets(source: Source) -> Sequence[str]:
-    two = source.record.task == "single" and len(source.record.classes) == 2
-    return () if two else source.record.classes
+    return source.record.classes if _middle(source.record) else ()
 
 
 TOWARDS = Option(
@@ -99,12 +94,12 @@ TOWARDS = Option(
 
 
 def target(source: Source) -> str:
-    """The class that pushes are counted for: the positive one of two, the chosen one of more."""
+    """Return the class that pushes are counted for: the positive one of two, the chosen one of more."""
     return str(source.chosen(TOWARDS)) if _targets(source) else positive(source.record)
 
 
 def words(source: Source) -> Words:
-    """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
+    """Explain a text of which the model knows a word; raises `NotAvailable` of any other."""
     record, view = source.record, source.view
     about = (record.run, source.text, target(source))
     pushed = source.reader.pushed(*about, source.edits)
@@ -115,8 +110,8 @@ def words(source: Source) -> Words:
     return Words(record, view, pushed, read, setting, before)
 
 
-def sides(record: RunRecord, target: str, tokens: Tokens) -> tuple[Sequence[str], Sequence[str]]:
-    """Steps of colour, page first, of what pushes towards a class and away from it; none for a class without a side.
+def sides(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
+    """Return steps of colour, page first, towards a class and away from it; none for a class without a side.
 
     Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
     """
@@ -140,7 +135,7 @@ def _ramp(tokens: Tokens, colour: str) -> Sequence[str]:
 
 
 def cause(shown: Words) -> list[tuple[str, str]]:
-    """What holds the answer up and what is unknown, as (kind, words): "strong", "unknown" or plain."""
+    """Say what holds the answer up and what is unknown, as (kind, words): "strong", "unknown" or plain."""
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _middle(shown.record)
     favour = pushes * (-1 if two and said != shown.target else 1)
@@ -155,8 +150,10 @@ def cause(shown: Words) -> list[tuple[str, str]]:
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
     if odd:
         named = ", ".join(quoted(word) for word in odd[:NAMED])
+        blank = "adding nothing" if shown.record.config.model.family.startswith("tfidf") else "read as a blank"
+        fate = blank if shown.view.pieces is None else "read by pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
-        line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {_fate(shown)}. ")]
+        line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
     line += [("", said) for said in against(shown.pushed)]
     return [*line, ("", "All of it as edited.")] if shown.before is not None else line
 
@@ -172,19 +169,13 @@ def against(pushed: Pushed) -> list[str]:
     return [f"Most read {read}, {same}{agrees}. "]
 
 
-def _fate(shown: Words) -> str:
-    if shown.view.pieces is not None:
-        return "read by pieces"
-    return "adding nothing" if shown.record.config.model.family.startswith("tfidf") else "read as a blank"
-
-
 def _middle(record: RunRecord) -> bool:
-    """Whether one class is not simply the opposite of the other."""
+    """Tell whether one class is not simply the opposite of the other."""
     return record.task != "single" or len(record.classes) != 2
 
 
 def push_table(shown: Words) -> pd.DataFrame:
-    """One row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
+    """Return a row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}
@@ -200,7 +191,9 @@ def _draw(shown: Words, look: Look) -> Component:
     towards, away = sides(shown.record, found.target, t)
     top = full_colour(float(push) for push in pushes)
     read = shown.read if shown.read is not None and np.abs(shown.read).max(initial=0) > 0 else None
-    others = f"towards {_other(shown)}" if not _middle(shown.record) else f"away from {found.target}"
+    others = f"away from {found.target}"
+    if not _middle(shown.record):
+        others = f"towards {next(name for name in shown.record.classes if name != found.target)}"
     data = {
         "items": list(_items(shown, read, top, (towards, away), t, BRIEFLY if look.projector else SHOWN)),
         "reads": read is not None,
@@ -222,17 +215,8 @@ def _draw(shown: Words, look: Look) -> Component:
     return Component("words", data, look)
 
 
-def _other(shown: Words) -> str:
-    return next(name for name in shown.record.classes if name != shown.target)
-
-
 def _items(
-    shown: Words,
-    read: NDArray[np.float64] | None,
-    top: float,
-    ramps: tuple[Sequence[str], Sequence[str]],
-    t: Tokens,
-    most_words: int,
+    shown: Words, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
     """Each word of those that push most, or how many are folded between two of them."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
@@ -247,8 +231,6 @@ def _items(
             yield {"folded": folded}
             folded = 0
         push = float(pushes[place])
-        towards, away = ramps
-        colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
         unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
         share = None if read is None else float(read[place])
         about = [f"{word.word}, push {signed(push, 3)} towards {found.target}"]
@@ -257,10 +239,8 @@ def _items(
         about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
         yield {
             "word": word.word,
-            "push": signed(push) if abs(push) >= 0.005 else "0.00",
-            "colour": colour,
-            "ink": readable(t, colour),
-            "away": push < 0 and not away and colour != t.paper,
+            "push": write_push(push),
+            **shade_push(push, top, ramps, t),
             "unknown": unknown,
             "unread": unread,
             "most": place == most,
@@ -284,10 +264,8 @@ WORDS = Figure(
         if shown.read is not None
         else f"The number is what the log-odds of {shown.target} lose without the word."
     ),
-    how=(
-        "Each word is cut out and the rest is read anew: push is the log-odds with the word minus without it. Log-odds "
-        "are log p − log Σ of the other classes. Pushes need not add up: words act together."
-    ),
+    how="Each word is cut out and the rest is read anew: push is the log-odds with the word minus without it. Log-odds "
+    "are log p − log Σ of the other classes. Pushes need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS),
     tables=lambda shown: {"Push": push_table(shown)},
 )

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
     from core.runs.tagged import Tagged
     from dashboard.figures.decisions import Floats
-    from dashboard.figures.pushed import Pushed
+    from dashboard.figures.pushes import Pushed
 
 Wanted = tuple[Any, ...]
 """A question that takes a model long: the name of a reading with `tell`, the run, and its further arguments."""
@@ -109,7 +109,7 @@ class ModelReader(RunReader):
     def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Pushed:
         """Return the effect of each word on the log-odds of a class, as the run was trained or with changes."""
         from core.text.typed import shares
-        from dashboard.figures.pushed import Pushed
+        from dashboard.figures.pushes import Pushed
 
         loaded, asked = self.loaded(run).watched(tell), ("deletion", "attention")
         *_, methods = loaded.side_by_side(text, target, edits.intervention(), unmixed=edits.unmixed, named=asked)

@@ -147,7 +147,7 @@ class RunReader:
     @kept(8, split_version)
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Return what is known of each text of a split."""
-        from dashboard.figures.points import points_frame  # pandas
+        from dashboard.figures.decisions import points_frame  # pandas
 
         return points_frame(self.read_predictions(record, split), record.classes)
 
@@ -210,7 +210,7 @@ class RunReader:
     ) -> Component:
         """Return the table of a board's models, to be ticked and picked."""
         from dashboard.figures.interval_drawing import component
-        from dashboard.figures.leaderboard_table import models_table
+        from dashboard.figures.leaderboard import models_table
 
         found = {entry.record.run: self.curves(entry.record)[0] for entry in board.measured}
         table = models_table(board, found, groups, look.tokens)

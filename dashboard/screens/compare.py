@@ -18,11 +18,9 @@ from core.runs.record import RunRecord
 from core.runs.seeds import folded
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.compare_cost import COST
-from dashboard.figures.compare_curves import CALIBRATION, CLASS, LAMBDAS, ROC
+from dashboard.figures.compare_curves import CALIBRATION, CLASS, COST, LAMBDAS, ROC
 from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, Matrix, cell_frame
-from dashboard.figures.compare_where import BY, WHERE, can_be_chosen
-from dashboard.figures.comparing import METRIC, MODELS, MOST, PAIR, PAIRS, letter_of
+from dashboard.figures.comparing import BY, METRIC, MODELS, MOST, PAIR, PAIRS, WHERE, can_be_chosen, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count

@@ -24,8 +24,8 @@ from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
+from dashboard.figures.decisions import PHENOMENON
 from dashboard.figures.numbers import count
-from dashboard.figures.points import PHENOMENON
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record

@@ -19,11 +19,11 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.class_separation import MAP_LAYERS
 from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, Mapped, containing
+from dashboard.figures.filtering import SELECT
 from dashboard.figures.map_drawing import Placed
 from dashboard.figures.map_groups import MAP_GROUPS, Groups
 from dashboard.figures.map_neighbours import AT, LEAST, MAP_COMMON, MAP_NEIGHBOURS, Near, near_several
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import SELECT
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
 from dashboard.widgets.errand import begin, offer, under_way

@@ -13,8 +13,8 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import Reading, sentences_table
+from dashboard.figures.filtering import ORDER, SELECT, WRONG
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import ORDER, SELECT, WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import coded_sessions
 from dashboard.screens.errors_reader import codes_part, elsewhere, reader

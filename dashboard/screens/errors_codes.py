@@ -25,10 +25,10 @@ from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
+from dashboard.figures.errors import ABOUT_CODES, CodesShape, codes_shape, codes_table, note_codes
+from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import WRONG
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
@@ -44,7 +44,7 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     keys = _keys(shown)
     known = draws(codes)
     shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), known, by_codes=_by_codes())
-    heading("Codes", "codes", note=note(shape), about=ABOUT)
+    heading("Codes", "codes", note=note_codes(shape), about=ABOUT_CODES)
     if coded.book:
         _table(shape)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -115,7 +115,7 @@ def _table(shape: CodesShape) -> None:
     """Shares of the codes; one that is picked is a rule of the selection, picked again it is none."""
     picked = next((rule.removeprefix("code=") for rule in _now().rules if rule.startswith("code=")), "")
     place(
-        component(codes_marks(shape), look(), picked=picked, picks=True),
+        component(codes_table(shape).marks, look(), picked=picked, picks=True),
         "codes",
         "codes",
         default={"picked": picked},

@@ -26,14 +26,21 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, Shifted
-from dashboard.figures.distinguishing_features import MARKED, OVERUSED, marked, overused
+from dashboard.figures.distinguishing_features import (
+    CLOUDS,
+    MARKED,
+    OF_CLASS,
+    OVERUSED,
+    Outcomes,
+    find_outcomes,
+    marked,
+    overused,
+)
 from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
 from dashboard.figures.figure import Figure
-from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, changed, searched, sentence, word_of
+from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
-from dashboard.figures.word_clouds import CLOUDS, OF_CLASS, Outcomes, find_outcomes
 from dashboard.widgets.errand import offer
 from dashboard.widgets.figure import caption, heading, place, show
 from dashboard.widgets.messages import finding

@@ -15,8 +15,7 @@ from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.leaderboard import Board, against_yardstick, finding
-from dashboard.figures.leaderboard_table import cost
+from dashboard.figures.leaderboard import Board, against_yardstick, cost, finding
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import finding as show_finding

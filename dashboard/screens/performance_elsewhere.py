@@ -12,7 +12,7 @@ from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import access, measuring, state
 from dashboard.data import data
-from dashboard.figures.elsewhere import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
+from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
 from dashboard.figures.numbers import count
 from dashboard.measuring import Asked
 from dashboard.widgets.figure import caption, show

@@ -19,13 +19,12 @@ from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures import answers, labels
 from dashboard.figures.confusion import CONFIDENCE
-from dashboard.figures.decisions import BARS, Decision, Report
+from dashboard.figures.decisions import BARS, PHENOMENON, Decision, Report
 from dashboard.figures.labels import LABELS
 from dashboard.figures.metrics import METRICS, PHENOMENA
 from dashboard.figures.naming import escape_text
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import cell_of
-from dashboard.figures.points import PHENOMENON
 from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen

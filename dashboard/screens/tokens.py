@@ -105,10 +105,10 @@ def _typed_part(record: RunRecord) -> None:
     try:
         show_bare(source, tagged.TAG_TYPED)
         shown = show_of(source, tagged.TAG_CHANCES)
-        unread = sum(chance is None for chance in shown.said.of_tags)
+        unread = sum(chance is None for chance in shown.of_tags)
         if unread:
             finding(
-                f"{count(unread)} of {count(len(shown.said.words))} words were not read",
+                f"{count(unread)} of {count(len(shown.words))} words were not read",
                 f"This run reads {count(record.max_length)} tokens at most; what stands behind them is taken for O.",
             )
     except SentiscopeError as error:

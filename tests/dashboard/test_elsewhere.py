@@ -11,7 +11,7 @@ from core.exceptions import NotAvailable
 from core.runs.judged import Wanted, offered
 from core.runs.store import RunStore
 from dashboard import access, measuring, state
-from dashboard.figures import elsewhere
+from dashboard.figures import metrics
 from dashboard.figures.theme import LIGHT, Look
 
 
@@ -98,13 +98,14 @@ def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there
 @pytest.mark.slow
 def test_tables_have_what_was_measured(runs):
     found = api.evaluate("finished", by="label", store=RunStore(runs))
-    table = elsewhere.metric_table(found).set_index("metric")
+    table = metrics.evaluated_table(found).set_index("metric")
     assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
     assert table.loc["f1_macro", "tfidf-logreg"] == found["yardsticks"]["tfidf-logreg"]["metrics"]["f1_macro"]
-    assert elsewhere.value_table(found)["rows"].sum() == found["n"]
-    assert elsewhere.confusion_table(found)["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
+    assert metrics.evaluated_values(found)["rows"].sum() == found["n"]
+    counts = metrics.ELSEWHERE_CONFUSION.numbers(found)["Confusion there"]
+    assert counts["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
     look = Look(LIGHT)
-    for figure in (elsewhere.ELSEWHERE_METRICS, elsewhere.ELSEWHERE_CONFUSION, elsewhere.ELSEWHERE_VALUES):
+    for figure in (metrics.ELSEWHERE_METRICS, metrics.ELSEWHERE_CONFUSION, metrics.ELSEWHERE_VALUES):
         assert figure.draw(found, look) is not None and figure.numbers(found)
 
 

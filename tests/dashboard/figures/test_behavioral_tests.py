@@ -1,7 +1,5 @@
 """Failure rates by capability, what is said of them, and the cases that a run does not pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -52,19 +50,12 @@ def behaved() -> Behaved:
     return Behaved({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
 
 
-def test_the_page_s_run_stands_first_and_its_worst_capability_on_top(behaved):
+def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
     table = rates_marks(behaved, LOOK.tokens)
     assert [column.title for column in table.columns if column.axis] == ["deep", "bag"]
-    assert [row.id for row in table.rows] == [
-        "capability negation",
-        "capability words",
-        "capability contrast",
-        "capability questions",
-    ]
+    names = ["negation", "words", "contrast", "questions"]
+    assert [row.id for row in table.rows] == [f"capability {name}" for name in names]
     assert [child.id for child in table.rows[0].children] == ["test not"]
-
-
-def test_what_surely_fails_is_bold_and_coloured_and_what_cannot_be_told_has_a_ring(behaved):
     rows = {row.id.partition(" ")[2]: row.cells for row in rates_marks(behaved, LOOK.tokens).rows}
     failed, passed, still_open = (rows[name]["mark deep"] for name in ("negation", "words", "contrast"))
     assert (failed.value, failed.colour, failed.tie) == (1.0, LOOK.tokens.wrong, False)
@@ -72,9 +63,6 @@ def test_what_surely_fails_is_bold_and_coloured_and_what_cannot_be_told_has_a_ri
     assert still_open.tie and still_open.high > 0.3
     assert rows["negation"]["rate deep"].strong and not rows["words"]["rate deep"].strong
     assert "20 of 20 fail" in failed.said
-
-
-def test_a_run_that_cannot_be_asked_has_a_dash_and_says_why(behaved):
     [row] = [row for row in rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
     assert "mark deep" not in row.cells and row.cells["rate deep"].text == "–"
     assert "has no class that could be right" in row.cells["rate deep"].title
@@ -88,6 +76,7 @@ def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
     )
     alone = Behaved({"good": judged("good", set())}, "good")
     assert finding(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
+    assert consistent(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
 
 
 @pytest.mark.parametrize(
@@ -104,18 +93,11 @@ def test_names_are_listed_as_a_person_does(names, words):
     assert listed(names) == words
 
 
-def test_contrast_sets_are_counted_for_every_run(behaved):
-    assert consistent(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
-
-
-def test_the_numbers_have_a_row_for_each_test_capability_and_run(behaved):
+def test_the_numbers_have_a_row_for_each_test_capability_and_run_and_are_exported(behaved):
     table = rates_table(behaved)
     assert len(table) == 2 * (4 + 4)
     [row] = table.query("capability == 'words' and test == 'all' and run == 'bag'").to_dict("records")
     assert (row["n"], row["failed"], row["rate"], row["verdict"]) == (20, 20, 1.0, "fails")
-
-
-def test_it_is_exported_by_itself(behaved):
     html = RATES.draw(behaved, LOOK).html("place")
     assert "negation" in html and "<script" not in html
 
@@ -144,6 +126,11 @@ def test_a_test_lists_what_a_run_does_not_pass_beside_what_the_others_say(asked_
     [row] = failing_table(found).to_dict("records")
     assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
     assert FAILING.say(FAILING.note, found) == "1 of 2 fail for one"
+    found = failing(asked_few, "test case", "two")
+    assert found.cases == () and failing_table(found).empty
+    shown = FAILING.draw(failing(asked_few, "capability words", "one"), LOOK).rows
+    assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
+    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), LOOK).rows
 
 
 def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_looked_into(asked_few):
@@ -153,14 +140,3 @@ def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_loo
     [row] = failing_table(failing(asked_few, "capability intensity", "one")).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")
-
-
-def test_what_is_passed_leaves_an_empty_table(asked_few):
-    found = failing(asked_few, "test case", "two")
-    assert found.cases == () and failing_table(found).empty
-
-
-def test_the_test_is_named_only_where_there_are_several(asked_few):
-    shown = FAILING.draw(failing(asked_few, "capability words", "one"), LOOK).rows
-    assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), LOOK).rows

@@ -1,7 +1,5 @@
 """May I believe it, drawn: verdicts and numbers as they were measured, in words, as curves and as tables."""
 
-from __future__ import annotations
-
 import pytest
 from finished import run
 
@@ -34,7 +32,7 @@ ATTENTION = Measured(
     {"deletion": held(0.37)},
 )
 FOUND = Belief(200, 3, 1, held(0.87), (DELETION, ATTENTION))
-SHOWN = Believed(run("mine"), FOUND)
+SHOWN = Believed(FOUND)
 
 
 class Reader:
@@ -49,7 +47,7 @@ class Reader:
 
 
 def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
-    table = belief.table(SHOWN)
+    table = belief.table(SHOWN).marks
     assert [column.key for column in table.columns] == ["method", "verdict", *TESTS]
     deletion, attention = table.rows
     assert (deletion.cells["verdict"].text, attention.cells["verdict"].text) == ("evidence", "neither")
@@ -68,7 +66,7 @@ def test_it_says_which_methods_are_what_and_what_the_model_knows():
     said = BELIEF.reading(SHOWN)
     assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
     assert said.endswith(f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}")
-    weak = Believed(SHOWN.record, Belief(200, 0, 0, held(0.1), (DELETION,)))
+    weak = Believed(Belief(200, 0, 0, held(0.1), (DELETION,)))
     assert BELIEF.reading(weak).startswith("Illustration: deletion.")
     assert "too little for evidence." in BELIEF.reading(weak)
     assert BELIEF.reading(weak).endswith(MEANING) and "beat 70 % of random orders" in MEANING
@@ -80,19 +78,11 @@ def test_words_put_back_and_taken_out_stand_beside_random_orders(dark):
     source = Source(run("mine"), Reader(), choices={"believed": "attention"})
     drawn = ALONG.draw(ALONG.shape(source), Look(dark=dark))
     lines = [trace for trace in drawn.data if trace.mode == "lines+markers"]
-    assert [(trace.name, trace.xaxis) for trace in lines] == [
-        ("random order", "x"),
-        ("order of attention", "x"),
-        ("random order", "x2"),
-        ("order of attention", "x2"),
-    ]
+    names = ["random order", "order of attention"]
+    assert [(trace.name, trace.xaxis) for trace in lines] == [(name, axis) for axis in ("x", "x2") for name in names]
     random, own = curve(0.02).values, ATTENTION.curves
-    assert [tuple(trace.y) for trace in lines] == [
-        random,
-        own["insertion"].values,
-        random[::-1],
-        own["deletion"].values,
-    ]
+    drawn_values = [random, own["insertion"].values, random[::-1], own["deletion"].values]
+    assert [tuple(trace.y) for trace in lines] == drawn_values
     assert [trace.line.dash for trace in lines] == ["dash", "solid"] * 2, "told apart without colour"
     assert sorted(trace.name for trace in drawn.data if trace.showlegend) == ["order of attention", "random order"]
     assert len([trace for trace in drawn.data if trace.fill == "toself"]) == 4
@@ -113,16 +103,13 @@ def test_deletion_has_one_panel_and_the_reason():
     )
 
 
-def test_tables_hold_every_number():
+def test_tables_hold_every_number_and_what_was_not_measured_says_how():
     table = BELIEF.numbers(SHOWN)["Belief"]
     assert len(table) == (4 + 1) + 2 + (5 + 1) + 3 + 1 + 1
     one = table[(table["method"] == "attention") & (table["what"] == "agreement")].iloc[0]
     assert (one["name"], one["value"], one["n"], one["verdict"]) == ("deletion", 0.37, 200, "neither")
     curves = ALONG.numbers(ALONG.shape(Source(run("mine"), Reader())))["Belief curves"]
     assert len(curves) == 2 * POINTS and curves["p"].iloc[0] == pytest.approx(0.3)
-
-
-def test_what_was_not_measured_says_how():
     source = Source(run("mine"), Reader(None))
     for figure in (BELIEF, ALONG):
         with pytest.raises(NotAvailable, match="not measured yet: sentiscope believe mine"):

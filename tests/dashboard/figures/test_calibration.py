@@ -1,7 +1,5 @@
 """Calibration, and what mistakes cost at every threshold."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -38,7 +36,7 @@ def test_bins_say_what_was_claimed_and_what_came_true():
     assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
 
 
-def test_each_bin_stands_at_its_place_with_n_and_interval():
+def test_each_bin_stands_at_its_place_with_n_and_interval_and_few_are_pale():
     figure = draw_calibration(BINS, 0.3, "P(<b>)", Look())
     bars = figure.data[0]
     assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
@@ -46,9 +44,6 @@ def test_each_bin_stands_at_its_place_with_n_and_interval():
     assert [note.text for note in figure.layout.annotations] == ["40", "5"]
     assert lines(figure) == [0.3]
     assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
-
-
-def test_a_bin_of_few_is_pale():
     strong, pale = draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
     assert contrast(strong, LIGHT.paper) > contrast(pale, LIGHT.paper)
 
@@ -63,7 +58,7 @@ def source(temperature, task="single", prior=(), **choices):
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)
 
 
-def test_a_run_with_a_temperature_is_shown_with_it_and_as_trained():
+def test_a_temperature_is_told_and_can_be_taken_off():
     here, labels, trained = source(5.0)
     shown = CALIBRATION.shape(here)
     np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
@@ -73,6 +68,8 @@ def test_a_run_with_a_temperature_is_shown_with_it_and_as_trained():
     there = CALIBRATION.shape(source(5.0, probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
     assert there.bins != shown.bins
+    here = source(1.0)[0]
+    assert not PROBABILITIES.counts(here) and CALIBRATION.shape(here).temperature == ""
 
 
 def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted():
@@ -89,11 +86,6 @@ def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted(
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
 
 
-def test_a_run_without_one_offers_no_switch_and_says_nothing_of_it():
-    here = source(1.0)[0]
-    assert not PROBABILITIES.counts(here) and CALIBRATION.shape(here).temperature == ""
-
-
 def report(classes: tuple[str, ...], seed: int) -> Report:
     random = np.random.default_rng(seed)
     labels = random.integers(0, len(classes), 60)
@@ -107,13 +99,21 @@ def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation"
     return Source(SimpleNamespace(run="one", task="single"), reader, choices=choices)
 
 
-def test_without_a_ratio_the_threshold_is_one_half_and_there_is_no_figure():
+def test_a_cost_needs_a_ratio_a_class_and_validation():
     assert answers.decision(cost_source()).threshold == 0.5
     with pytest.raises(NotAvailable, match="--with cost=5"):
         COSTS.shape(cost_source())
+    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
+        COSTS.shape(cost_source(("a", "b", "c")))
+    with pytest.raises(InputError, match="nothing to choose"):
+        cost_source(("a", "b", "c"), cost=5).chosen(answers.COST)
+    shown = COSTS.shape(cost_source(("a", "b", "c"), rule="b", cost=5))
+    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.say(COSTS.note, shown)
+    with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
+        answers.decision(cost_source(splits=("test",), cost=5))
 
 
-def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation():
+def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation_until_it_is_moved():
     here = cost_source(cost="5")
     validation = here.reader.report(here.record, "validation")
     expected = cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)
@@ -121,32 +121,12 @@ def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation():
     shown = COSTS.shape(here)
     assert shown.chosen and shown.threshold == expected and list(shown.curves) == ["validation", "test"]
     assert shown.here["cost"] <= 1.5 * shown.without
-
-
-def test_a_moved_threshold_stands_and_is_not_called_the_cheapest():
     here = cost_source(cost=5, threshold=0.9)
     assert answers.decision(here).threshold == 0.9
     shown = COSTS.shape(here)
     assert "the cheapest" not in COSTS.say(COSTS.reading, shown)
     own = here.report.labels == 1
     assert shown.here["false_negatives"] == (own & (here.report.probabilities[:, 1] <= 0.9)).sum()
-
-
-def test_of_three_classes_one_must_be_chosen():
-    with pytest.raises(NotAvailable, match="--with rule=CLASS"):
-        COSTS.shape(cost_source(("a", "b", "c")))
-    with pytest.raises(InputError, match="nothing to choose"):
-        cost_source(("a", "b", "c"), cost=5).chosen(answers.COST)
-    shown = COSTS.shape(cost_source(("a", "b", "c"), rule="b", cost=5))
-    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.say(COSTS.note, shown)
-
-
-def test_where_validation_was_not_evaluated_there_is_no_such_threshold():
-    with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
-        answers.decision(cost_source(splits=("test",), cost=5))
-
-
-def test_the_figure_marks_the_threshold_on_the_curve():
     shown = COSTS.shape(cost_source(cost=3))
     drawn = COSTS.draw(shown, Look())
     ring = next(trace for trace in drawn.data if trace.mode == "markers")

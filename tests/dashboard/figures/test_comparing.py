@@ -10,12 +10,10 @@ from core import api
 from core.evaluation.comparison import better
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
-from dashboard.figures import compare_where
-from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
-from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
-from dashboard.figures.compare_sentences import MAPS, MATRIX, differing, sentences
-from dashboard.figures.compare_where import WHERE, where_table
-from dashboard.figures.comparing import MODELS, PAIRS, models_table, pairs_table
+from dashboard.figures import comparing
+from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, log_ticks
+from dashboard.figures.compare_sentences import MAPS, MATRIX, cell_frame, differing
+from dashboard.figures.comparing import MODELS, PAIRS, WHERE, models_table, pairs_table, where_table
 from dashboard.figures.interval_table import Mark
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -38,15 +36,8 @@ def store(tmp_path_factory):
     for name, right in RIGHT.items():
         results = {"metrics": {"test": {"accuracy": float(right.mean())}}}
         results |= {"lambda": [[0.5], [0.25]]} if name == "good" else {}
-        chances = right_where(right, LABELS)
-        answering(
-            store,
-            name,
-            chances,
-            texts(LABELS, ticker=tickers, third=thirds, kind=kinds),
-            preset=PRESETS[name],
-            results=results,
-        )
+        rows = texts(LABELS, ticker=tickers, third=thirds, kind=kinds)
+        answering(store, name, right_where(right, LABELS), rows, preset=PRESETS[name], results=results)
     return store
 
 
@@ -64,39 +55,33 @@ def marks_of(table, column="interval"):
 
 
 @pytest.mark.slow
-def test_models_stand_with_letters_intervals_and_colours(source):
-    table = models_table(MODELS.shape(source()), LOOK)
+def test_models_have_letters_and_colours_and_a_tie_holds_0(source):
+    table = models_table(MODELS.shape(source()), LOOK).marks
     assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
     marks = marks_of(table)
     assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
     assert all(mark.low < mark.value < mark.high for mark in marks.values())
     assert len({mark.colour for mark in marks.values()}) == 3
-
-
-def test_a_tie_looks_like_a_tie_and_its_interval_holds_0(source):
     shape = PAIRS.shape(source())
-    for pair, (name, mark) in zip(shape.pairs, marks_of(pairs_table(shape, LOOK)).items(), strict=True):
+    for pair, (name, mark) in zip(shape.pairs, marks_of(pairs_table(shape).marks).items(), strict=True):
         assert isinstance(mark, Mark) and mark.tie == (not better(pair)) == (mark.low <= 0 <= mark.high), name
-    assert [row.id for row in pairs_table(shape, LOOK).rows] == ["A-B", "A-C", "B-C"]
+    assert [row.id for row in pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
     assert shape.told == "good and fair are better than poor; 1 of 3 pairs cannot be told apart."
     assert shape.closest.startswith("good and fair: ") and "would be needed" in shape.closest
 
 
-def test_the_matrix_counts_who_is_right_where_the_other_is_wrong(source):
+@pytest.mark.slow
+def test_the_matrix_counts_who_is_right_or_what_each_says(source):
     shape = MATRIX.shape(source(pair="A-C"))
     one, other = RIGHT["good"], RIGHT["poor"]
     assert shape.counts.tolist() == [
         [(one & other).sum(), (one & ~other).sum()],
         [(~one & other).sum(), (~(one | other)).sum()],
     ]
-    rows = sentences(shape, 0, 1)
+    rows = cell_frame(shape, shape.rows(0, 1))
     assert rows["text"].tolist() == [f"text {row}" for row in np.flatnonzero(one & ~other)]
     assert (rows["A"] == rows["label"]).all() and (rows["C"] != rows["label"]).all()
     assert differing(shape).tolist() == np.flatnonzero(one != other).tolist()
-
-
-@pytest.mark.slow
-def test_the_matrix_of_answers_is_of_classes(source):
     shape = MATRIX.shape(source(pair="A-B", matrix="answers"))
     assert shape.kinds == ("bad", "good") and shape.counts.sum() == ROWS
     assert shape.counts[0, 1] == ((RIGHT["good"] != RIGHT["fair"]) & (RIGHT["good"] == (LABELS == 0))).sum()
@@ -104,25 +89,13 @@ def test_the_matrix_of_answers_is_of_classes(source):
     assert [list(each) for each in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
-def test_values_of_a_column_are_a_family(source):
+def test_values_of_a_column_are_a_family_and_those_of_few_rows_one_group(source):
     shape = WHERE.shape(source(pair="A-C", by="kind"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
-    table = where_table(shape)
+    table = where_table(shape).marks
     assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
     first = next(test for test in shape.tests if test["value"] == "long")
     assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
-
-
-def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each(source):
-    assert WHERE.shape(source()).column == "kind", "a ticker has a row, and there are more thirds than kinds"
-
-
-def test_without_such_a_column_it_opens_by_the_label(source, monkeypatch):
-    monkeypatch.setattr(compare_where, "ENOUGH", ROWS)
-    assert WHERE.shape(source()).column == "label"
-
-
-def test_values_of_few_rows_are_one_group_and_one_test(source):
     shape = WHERE.shape(source(pair="A-C", by="ticker"))
     assert {test["value"]: test["n"] for test in shape.tests} == {"other": 265, "35 others": 35}
     folded = next(test for test in shape.tests if test["n"] == 35)
@@ -130,16 +103,19 @@ def test_values_of_few_rows_are_one_group_and_one_test(source):
     assert folded["second_value"] == pytest.approx(RIGHT["poor"][:35].mean())
 
 
-def test_a_curve_and_a_line_for_each_model(source):
+def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each_or_the_label(source, monkeypatch):
+    assert WHERE.shape(source()).column == "kind", "a ticker has a row, and there are more thirds than kinds"
+    monkeypatch.setattr(comparing, "ENOUGH", ROWS)
+    assert WHERE.shape(source()).column == "label"
+
+
+def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
     assert [curve.name for curve in ROC.shape(source()).curves] == ["A good", "B fair", "C poor"]
     assert [name for name, _ in CALIBRATION.shape(source()).models] == ["A good", "B fair", "C poor"]
     bins = CALIBRATION.shape(source()).models[0][1]
     says = RIGHT["good"] == (LABELS == 1)  # that it is good, with a probability of 0.9
     assert (bins[-1].n, bins[-1].true) == (says.sum(), pytest.approx((LABELS == 1)[says].mean()))
-
-
-def test_only_models_with_a_lambda_have_one(source):
-    assert [name for _, name, _ in LAMBDAS.shape(source()).models] == ["A good"]
+    assert [name for _, name, _ in LAMBDAS.shape(source())] == ["A good"]
     with pytest.raises(NotAvailable, match="none of these models has a lambda"):
         LAMBDAS.shape(source("fair", "poor"))
 
@@ -182,12 +158,9 @@ def test_tables_of_marks_are_plain_data_and_nothing_is_markup(figure, source):
     assert "<b>short" not in drawn.html("x").replace("\\u003cb>short", "")
 
 
-def test_a_pair_that_there_is_not_is_refused(source):
+def test_a_pair_that_there_is_not_and_a_map_without_a_sentence_are_refused(source):
     with pytest.raises(InputError, match="pair=A-Z: one of A-B, A-C, B-C"):
         MATRIX.shape(source(pair="A-Z"))
-
-
-def test_a_map_needs_a_sentence(source):
     with pytest.raises(NotAvailable, match="a sentence is needed"):
         MAPS.shape(source(who="A"))
 

@@ -1,7 +1,5 @@
 """Two readings beside each other: which word stands for which, and what differs by how much."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -38,7 +36,7 @@ def source(trained, text, run="finished", **more) -> Source:
 
 
 @pytest.mark.slow
-def test_answers_differ_by_probability_and_log_odds(trained):
+def test_answers_differ_by_probability_and_log_odds_and_pushes_as_explain_says(trained):
     now, other = source(trained, "good warm film"), source(trained, "bad dull film")
     p, q = (each.view.probabilities["positive"] for each in (now, other))
     odds = [math.log(each / (1 - each)) for each in (p, q)]
@@ -51,10 +49,6 @@ def test_answers_differ_by_probability_and_log_odds(trained):
     assert describe_difference(source(trained, "film", "baseline"), now).count("instead of") == (
         source(trained, "film", "baseline").view.label != now.view.label
     )
-
-
-@pytest.mark.slow
-def test_the_difference_of_pushes_is_that_of_explain(trained):
     now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
     table = contrast_table(contrast_readings(now, other))
     assert table["word"].tolist()[0] == "good" and pd.isna(table["word"][1]) and table["other word"][1] == "dull"
@@ -63,10 +57,6 @@ def test_the_difference_of_pushes_is_that_of_explain(trained):
     assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
     assert pd.isna(table["difference"][1])
     assert contrast_table(contrast_readings(now, now))["difference"].tolist() == [0, 0]
-
-
-@pytest.mark.slow
-def test_without_a_word_there_is_no_difference_of_pushes(trained):
     with pytest.raises(NotAvailable, match="no word"):
         contrast_readings(source(trained, "good"), source(trained, " "))
     assert "P(positive)" in describe_difference(source(trained, "good"), source(trained, ""))

@@ -1,7 +1,5 @@
 """The smallest changes that flip an answer, and counter-examples that were kept."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import repeat
 
@@ -29,20 +27,19 @@ def ended(**found) -> Searching:
     return search
 
 
+SMALLEST = "Proven the smallest within these moves"
+
+
 @pytest.mark.parametrize(
     ("found", "title", "text"),
     [
         ({"verdict": "none, proven"}, "Nothing within these moves changes the answer", "Proven: every set"),
         ({"verdict": "none found"}, "No other answer was found", "Not every set of moves was read."),
-        (
-            {"verdict": "proven", "flip": ONE},
-            "Proven the smallest within these moves: 1 move",
-            "Every single move was read.",
-        ),
+        ({"verdict": "proven", "flip": ONE}, f"{SMALLEST}: 1 move", "Every single move was read."),
         (
             {"verdict": "proven", "flip": TWO},
-            "Proven the smallest within these moves: 2 moves",
-            "Every smaller set of moves was read, and every one of this size.",
+            f"{SMALLEST}: 2 moves",
+            "Every smaller set of moves was read, and every one",
         ),
         ({"verdict": "smallest found", "flip": TWO}, "Smallest found: 2 moves", "Not every set of this size or below"),
     ],
@@ -52,7 +49,7 @@ def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, 
     assert said[0] == title and said[1].startswith(text) and said[1].endswith("Texts read: 1\u202f234.")
 
 
-def test_while_it_goes_on_it_says_how_far_it_is_and_what_was_found():
+def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
     search = Searching(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
     assert counterfactuals.progress_line(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
     search.advance(0.0)
@@ -61,9 +58,6 @@ def test_while_it_goes_on_it_says_how_far_it_is_and_what_was_found():
     assert counterfactuals.progress_line(search).endswith(
         "129 of at most 4\u202f000 texts read · another answer after 2 moves, proof under way"
     )
-
-
-def test_a_stopped_search_keeps_what_was_found_and_goes_on_no_more():
     states = iter([BARE, BARE])
     search = Searching(("run",), states)
     search.stop()
@@ -71,7 +65,7 @@ def test_a_stopped_search_keeps_what_was_found_and_goes_on_no_more():
     assert next(states) is BARE and "The search was stopped. Texts read: 1." in counterfactuals.verdict(search)[1]
 
 
-def test_moves_are_marked_in_the_text_and_said_in_words():
+def test_moves_are_marked_in_the_text_said_in_words_and_listed():
     assert counterfactuals.marked(TEXT, (NOT, GOOD)) == (
         '<p class="s-flip"><del>not</del> &lt;b&gt;<del>good</del> <ins>bad</ins>&lt;/b&gt; at all</p>'
     )
@@ -82,9 +76,6 @@ def test_moves_are_marked_in_the_text_and_said_in_words():
     assert counterfactuals.allowed_line(ALLOWED).startswith(
         "Moves: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
     )
-
-
-def test_the_table_has_the_text_and_every_flip():
     table = counterfactuals.flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
     assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
     assert table["moves"].tolist()[1:] == ["“not” deleted, “good” replaced by “bad”", "“not” deleted"]
@@ -103,14 +94,11 @@ SHOWN = ClassList(
 )
 
 
-def test_the_note_counts_where_the_run_is_wrong_and_has_the_class():
+def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
     assert COUNTER_EXAMPLES.say(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
     drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
     assert list(drawn["time"]) == ["2026-01-31"] * 3
-
-
-def test_its_csv_can_be_trained_on_and_holds_no_formula():
     table = examples_table(SHOWN)
     assert list(table)[:3] == ["text", "label", "note"] and list(table["one, P(label)"])[:2] == [0.25, 0.75]
     assert "'=1+1,positive,'=note" in csv_text(table)

@@ -1,27 +1,38 @@
 """Words, columns and tags that a selection has more often than the rest."""
 
-from __future__ import annotations
-
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from answering import right_where, texts
 from knowing import known_of
 
+from core.failures.phrases import Overused
 from core.failures.phrases import overused as plainly
+from core.failures.selection import Selection, chosen_rows
 from dashboard.figures.analysis import analyse
 from dashboard.figures.distinguishing_features import (
+    CLOUDS,
+    LARGEST,
+    OUTCOMES,
+    SMALLEST,
+    Outcomes,
+    arrange_words,
+    cloud_table,
     columns_table,
+    find_outcomes,
     marked,
     overused,
+    scale_letters,
     words_table,
 )
 from dashboard.figures.filtering import FURTHER, changed
+from dashboard.figures.theme import Look
 
 
-@pytest.fixture
-def known(tmp_path):
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
     """Two hundred rows; the wrong ones are of the sea."""
     rows = np.arange(200)
     frame = texts(rows % 2)
@@ -29,7 +40,7 @@ def known(tmp_path):
     frame["text"] = [
         f"a ship on the {place} number {row % 10} {'east' if row % 2 else 'west'}" for row, place in enumerate(places)
     ]
-    return known_of(tmp_path, right_where(rows % 4 != 0, rows % 2), frame, find=False)
+    return known_of(tmp_path_factory.mktemp("sea"), right_where(rows % 4 != 0, rows % 2), frame, find=False)
 
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
@@ -40,11 +51,6 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
     assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
     assert words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
-
-
-def test_a_word_that_the_texts_are_to_contain_is_picked(known):
-    shown = overused(analyse(known[0], "wrong;word=open sea", known[1]))
-    assert shown.picked in ("", "word=open sea")
 
 
 @pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
@@ -72,7 +78,7 @@ def tagged(tmp_path):
 
 
 @pytest.mark.slow
-def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
+def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(tagged):
     shown, frame = marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
     row, web = columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
@@ -80,9 +86,85 @@ def test_shares_are_those_of_the_table_and_the_strongest_comes_first(tagged):
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
     first = columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
-
-
-@pytest.mark.slow
-def test_what_the_selection_was_made_by_says_nothing_of_it(tagged):
     names = {row["name"] for row in marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """Four hundred rows; what is good and said to be bad speaks of rain."""
+    each = np.arange(400)
+    labels, wrong = each % 2, each % 8 == 1
+    frame = texts(labels)
+    # A word may stand twice in a sentence, and inside of another one.
+    said = [
+        f"{'rain' if bad else 'sun' * (row % 2 == 0)}{', rain' * int(bad and row % 3 == 0)}"
+        for row, bad in enumerate(wrong)
+    ]
+    frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
+    known, store = known_of(tmp_path, right_where(~wrong, labels), frame, find=False)
+    return find_outcomes(analyse(known, "wrong", store), "good"), known, store
+
+
+def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
+    found, known, _ = shown
+    frame = known.table.frame
+    good, said = frame["truth"] == "good", frame["said"] == "good"
+    assert list(found.sizes.values()) == [
+        int(((good == true) & (said == claimed)).sum()) for true, claimed in OUTCOMES.values()
+    ]
+    assert [each.words for each in found.found["false negative"]] == ["rain"]
+    table = cloud_table(found)
+    assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
+    found, known, store = shown
+    for outcome, (true, said) in OUTCOMES.items():
+        _, has = chosen_rows(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
+        frame = known.table.frame
+        own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
+        np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
+    found, known, store = shown
+    assert found.picked == ""
+    chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
+    assert find_outcomes(chosen, "good").picked == "false negative: rain"
+    found, known, store = shown
+    words = [each for cloud in CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
+    beside = {each["id"]: each["said"].split(", ")[1].removesuffix(" here") for each in words}
+    assert len(beside) == sum(map(len, found.found.values())) == 2
+    for outcome, words in found.found.items():
+        for each in words:
+            after = analyse(known, ";".join(found.rules(outcome, each.words)), store)
+            assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
+
+
+FOUND = {
+    "true positive": [Overused("good", 9, 1, 2.0, 5.0), Overused("warm", 5, 1, 1.0, 3.0), Overused("w", 4, 1, 0.5, 2)],
+    "false negative": [Overused("<b>", 3, 1, 4.0, 2.5)],
+    "false positive": [],
+    "true negative": [],
+}
+
+
+def clouds(*clauses):
+    return Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
+
+
+def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_middle():
+    found, half = scale_letters(FOUND), (SMALLEST + LARGEST) / 2
+    assert found["false negative"] == [LARGEST] and found["true positive"][0] == pytest.approx(half)
+    assert found["true positive"] == sorted(found["true positive"], reverse=True)
+    assert scale_letters({"true positive": []}) == {"true positive": []}
+    assert arrange_words(range(5)) == [3, 1, 0, 2, 4] and arrange_words([]) == [] and arrange_words([7]) == [7]
+    assert sorted(arrange_words(range(24))) == list(range(24))
+    drawn = CLOUDS.draw(clouds(), Look()).data["clouds"]
+    assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]
+
+
+def test_each_word_can_be_picked_and_says_its_numbers():
+    picked = clouds("truth=positive", "said!=positive", "word=<b>")
+    data = CLOUDS.draw(picked, Look()).data
+    assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]
+    assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 elsewhere"
+    assert [each["title"] for each in data["clouds"]][:2] == ["True positives: 10", "False negatives: 10"]
+    t = Look().tokens
+    assert [each["colour"] for each in data["clouds"]] == [t.ink, t.wrong, t.wrong, t.ink]
+    assert list(cloud_table(picked)["words"]) == ["good", "warm", "w", "<b>"]

@@ -11,9 +11,9 @@ from core.exceptions import RunDamaged
 from core.failures.found_groups import FoundGroup, FoundGroups
 from dashboard.figures import embeddings, map_colours
 from dashboard.figures.class_separation import Spectrum, draw_silhouettes, silhouette_table, spectra
+from dashboard.figures.decisions import points_frame
 from dashboard.figures.map_colours import Group, Shades
 from dashboard.figures.map_drawing import Placed, Upon, draw_map
-from dashboard.figures.points import points_frame
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")

@@ -1,7 +1,5 @@
 """Error rates by tag, slices that were found, and the steps that the numbers bear out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +29,11 @@ from dashboard.reader import Reader
 ROWS = 400
 
 
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    return web_and_phone(tmp_path_factory.mktemp("web"))
+
+
 def web_and_phone(tmp_path, rows=ROWS):
     """Of rows whose column `source` has more errors at `web`, and of which some shout."""
     random, labels = np.random.default_rng(0), np.arange(rows) % 2
@@ -42,8 +45,8 @@ def web_and_phone(tmp_path, rows=ROWS):
 
 
 @pytest.mark.slow
-def test_every_number_is_a_query_of_the_table(tmp_path):
-    known, store = web_and_phone(tmp_path)
+def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
+    known, store = web
     shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
     table = rates_table(shown).frame.set_index("rule")
     for rule, has in {
@@ -52,20 +55,28 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
     }.items():
         row, wrong = table.loc[rule], frame["wrong"]
         assert (row["n"], row["wrong"]) == (has.sum(), (has & wrong).sum())
-        if has.any():
-            assert row["rate"] == pytest.approx(wrong[has].mean())
-            assert row["excess"] == pytest.approx((has & wrong).sum() - has.sum() * wrong[~has].mean())
+        assert row["rate"] == pytest.approx(wrong[has].mean())
+        assert row["excess"] == pytest.approx((has & wrong).sum() - has.sum() * wrong[~has].mean())
     assert table.loc["source=web", "ratio"] == pytest.approx(
         frame["wrong"][frame["source"] == "web"].mean() / frame["wrong"][frame["source"] == "phone"].mean()
     )
     marks = rates_table(shown).marks
     assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
     assert len(marks.rows) <= SHOWN + 2
+    known, store = web
+    rows = rates_table(gathered(analyse(known, "wrong", store))).marks.rows
+    last = rows[-1]
+    assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
+    assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
+    assert CONSEQUENCES == {"neighbours conflict"}
+    known, store = web
+    assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
+    assert gathered(analyse(known, "wrong", store)).picked == ""
 
 
 @pytest.mark.slow
-def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
-    known, store = web_and_phone(tmp_path)
+def test_the_terminal_has_the_same_family_and_the_slices(web):
+    known, store = web
     page = rates_table(gathered(analyse(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
@@ -100,30 +111,13 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
-    known, store = web_and_phone(tmp_path)
-    rows = rates_table(gathered(analyse(known, "wrong", store))).marks.rows
-    last = rows[-1]
-    assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
-    assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
-    assert CONSEQUENCES == {"neighbours conflict"}
-
-
-@pytest.mark.slow
-def test_the_rule_of_the_selection_is_the_picked_row(tmp_path):
-    known, store = web_and_phone(tmp_path)
-    assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
-    assert gathered(analyse(known, "wrong", store)).picked == ""
-
-
-@pytest.mark.slow
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = gathered(analyse(known, "wrong", store))
     assert shown.few and [column.key for column in rates_table(shown).marks.columns] == ["name", "n", "rate", "excess"]
 
 
-def test_the_axis_doubles_from_one_to_both_sides():
+def test_the_axis_doubles_from_one_to_both_sides_and_a_rule_has_a_name():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
     axis = log_axis([ratio_mark(row), Mark()])
     assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
@@ -131,9 +125,6 @@ def test_the_axis_doubles_from_one_to_both_sides():
     assert mark.value == pytest.approx(np.log2(3)) and mark.said == "3.00 (1.50 to 5.00), p after Holm = 0.010"
     far = ratio_mark({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
     assert (far.value, far.high, far.said) == (4.0, 4.0, "no errors elsewhere (2.00 and more), p after Holm < 0.001")
-
-
-def test_a_rule_has_a_name():
     assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
         *("negation", "source web", "source missing", "unseen yes")
     ]
@@ -149,7 +140,7 @@ def known(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_planted_pair_is_there_with_the_numbers_of_the_table(known):
+def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
     shown, frame = sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
     table = slices_table(shown).frame.set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
@@ -157,10 +148,6 @@ def test_the_planted_pair_is_there_with_the_numbers_of_the_table(known):
     assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
     assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
     assert "one=x;two=x" in [each.id for each in slices_table(shown).marks.rows]
-
-
-@pytest.mark.slow
-def test_the_slice_that_is_selected_is_picked(known):
     assert sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
     assert sliced(analyse(known[0], "wrong", known[1])).picked == ""
     assert all(rules_of(each) for each in sliced(analyse(known[0], "wrong", known[1])).found.slices)
@@ -179,14 +166,10 @@ def steps(tmp_path, chance):
 
 
 @pytest.mark.slow
-def test_a_tag_that_survives_is_advised_with_its_rates(tmp_path):
+def test_a_tag_that_survives_is_advised_with_its_rates_and_chance_is_not(tmp_path):
     found, frame, asks = steps(tmp_path, (0.5, 0.1))
     first = found[0]
     assert first.rules == ("wrong", "tag=question") and first.advice.startswith("Add questions")
     rate, rest = frame["wrong"][asks].mean(), frame["wrong"][~asks].mean()
     assert first.evidence == f"question: {100 * rate:.1f} % of 200 are wrong, {100 * rest:.1f} % of the others"
-
-
-@pytest.mark.slow
-def test_chance_is_no_advice(tmp_path):
-    assert steps(tmp_path, (0.2, 0.2))[0] == []
+    assert steps(tmp_path / "chance", (0.2, 0.2))[0] == []

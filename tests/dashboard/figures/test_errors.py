@@ -1,19 +1,29 @@
 """The list and the reader: which rows are sent, what is read of each, what stands there without any."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
 from core.cells import csv_text
+from core.evaluation.intervals import wilson
+from core.failures.code_rates import draw, draws
 from core.failures.codes import Codes, data_of
 from core.failures.neighbours import Neighbour
 from core.interpret.several import Pushed
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.errors import ERRORS, SENT, Detail, Reading, sentences_table, target
+from dashboard.figures.errors import (
+    ERRORS,
+    SENT,
+    Detail,
+    Reading,
+    codes_shape,
+    codes_table,
+    note_codes,
+    sentences_table,
+    target,
+)
 from dashboard.figures.theme import LIGHT, Look
 
 
@@ -98,10 +108,8 @@ def test_several_labels_say_what_is_missed_and_invented(store):
     rows = pd.DataFrame({"text": ["one", "two"], "label": [(0, 1), ()]})
     answering(store, "one", [[0.9, 0.3], [0.1, 0.8]], rows, classes=("late", "loud"))
     data = drawn(reading(store))
-    assert data["several"] and [(row["missed"], row["invented"]) for row in data["rows"]] == [
-        ("", "loud"),
-        ("loud", ""),
-    ]
+    found = [(row["missed"], row["invented"]) for row in data["rows"]]
+    assert data["several"] and found == [("", "loud"), ("loud", "")]
     record = store.read("one")
     assert [target(record, "", "loud"), target(record, "", "", "late"), target(record, "late")] == ["loud", "late", ""]
 
@@ -126,8 +134,60 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
         "push −2.00 towards positive",
         "push +1.00 towards positive, not in the vocabulary",
     ]
-    assert said["ends"] == ["towards negative", "positive"] and said["near"] == [
-        ["so good", "positive", "words", 0.512]
-    ]
+    assert said["ends"] == ["towards negative", "positive"]
+    assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
+
+
+KEYS = [f"k{n:02}" for n in range(20)]
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    for name in ("irony", "label"):
+        found.add(name, f"what {name} is")
+    return found
+
+
+def shape(codes, author, keys=KEYS):
+    return codes_shape(codes.coded().seen_by(author), author, keys, draws(codes))
+
+
+def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
+    made = draw(codes, KEYS, 8, 0, "wrong")
+    codes.code(made.keys[:6], ["irony"], author="ann")
+    half = shape(codes, "ann")
+    assert note_codes(half).startswith("6 of 8 coded, drawn at random from 20")
+    assert [column.key for column in codes_table(half).marks.columns] == ["code", "n"]
+    codes.code(made.keys[6:], ["label"], author="ann")
+    table = codes_table(shape(codes, "ann")).marks
+    first = table.rows[0].cells
+    assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
+    codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
+    beyond = codes_table(shape(codes, "ann")).marks.rows
+    assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == [
+        ("irony", "6", "0.75"),
+        ("label", "2", "0.25"),
+    ], "n is of the rows that the share is of"
+    assert (first["mark"].low, first["mark"].high) == wilson(6, 8) and first["code"].title == "what irony is"
+
+
+def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
+    codes.code(KEYS, ["irony"], author="ann")
+    codes.code(KEYS[:2], ["label"], author="ben")
+    assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
+    codes.code(KEYS[2:4], ["irony"], author="ben")
+    some = shape(codes, "ben")
+    assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
+    assert "κ with ann 0.00" in note_codes(some) and len(some.pair["apart"]) == 2, "of the four that both have coded"
+
+
+def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
+    assert codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
+    none = shape(codes, "", [])
+    assert note_codes(none) == "No row is selected" and [row.cells["n"] for row in codes_table(none).marks.rows] == [
+        "0",
+        "0",
+    ]

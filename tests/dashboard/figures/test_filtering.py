@@ -1,7 +1,5 @@
 """The filter as a sentence: its words, what a choice makes of the rules, what no word says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from answering import texts
@@ -34,7 +32,7 @@ def said(known, select):
     return {word["name"]: word for word in data["words"]}, data["further"], data["contains"]
 
 
-def test_every_word_is_there_and_open_but_the_outcome(known):
+def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     words, further, contains = said(known, "wrong")
     assert list(words) == ["outcome", "truth", "said", "a", "b", "c", "others", "asked", "code"]
     assert [word["shown"] for word in words.values()] == [
@@ -42,9 +40,15 @@ def test_every_word_is_there_and_open_but_the_outcome(known):
         *("any id or name", "coded or not"),
     ]
     assert [name for name, word in words.items() if word["set"]] == ["outcome"] and not further and not contains
-
-
-def test_options_say_how_many_rows_they_leave(known):
+    words, further, _ = said(known, "noted;uncoded")
+    assert words["code"]["shown"] == "noted, not coded yet" and words["code"]["value"] == "noted;uncoded"
+    assert not further and [each["shown"] for each in said(known, "coded;noted")[1]] == ["noted"]
+    words, further, _ = said(known, "user=user 7")
+    assert words["asked"]["about"] == "id, user" and words["asked"]["shown"] == "user user 7" and not further
+    assert len(words["asked"]["options"]) == 2 and words["asked"]["set"]
+    words, further, contains = said(known, "margin<0.7;text~text 1")
+    assert [each["value"] for each in further] == ["margin<0.7"] and contains == "text 1"
+    assert words["outcome"]["shown"] == "right or wrong" and not any(word["set"] for word in list(words.values())[1:])
     words, _, _ = said(known, "wrong;truth=good")
     frame = known[0].table.frame
     wrong = frame[frame["wrong"]]
@@ -60,37 +64,25 @@ def test_options_say_how_many_rows_they_leave(known):
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 
-@pytest.mark.parametrize("select", ["wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"])
-def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known, select):
+def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
     """Whatever else is chosen, of every option of every word."""
     codes, keys = Codes(known[1].folder, data_of(known[0].table.record)), known[0].keys
     codes.add("irony")
     codes.code(keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
         codes.note(key, "so it is", author="ann")
-    before, (words, _, _) = analyse(known[0], select, known[1]), said(known, select)
-    for name, word in words.items():
-        for option in word["options"]:
+    for select in ("wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
+        before, (words, _, _) = analyse(known[0], select, known[1]), said(known, select)
+        for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
             rules = changed(before.clauses, before.facets, name, value, known[0].bare.asked)
-            assert option["n"] == len(analyse(known[0], ";".join(rules), known[1]).places), (name, option)
+            found = analyse(known[0], ";".join(rules), known[1]).places
+            assert option["n"] == len(found), (select, name, option)
     told = {o["value"]: o["n"] for o in said(known, "all")[0]["code"]["options"]}
     assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
 
 
-def test_what_is_noted_and_not_coded_yet_is_one_word(known):
-    words, further, _ = said(known, "noted;uncoded")
-    assert words["code"]["shown"] == "noted, not coded yet" and words["code"]["value"] == "noted;uncoded"
-    assert not further and [each["shown"] for each in said(known, "coded;noted")[1]] == ["noted"]
-
-
-def test_ids_and_names_are_asked_for_and_not_listed(known):
-    words, further, _ = said(known, "user=user 7")
-    assert words["asked"]["about"] == "id, user" and words["asked"]["shown"] == "user user 7" and not further
-    assert len(words["asked"]["options"]) == 2 and words["asked"]["set"]
-
-
-def test_what_is_searched_takes_the_place_of_what_was_searched_before(known):
+def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
     def after(select, clause):
         now = analyse(known[0], select, known[1])
         return searched(now.clauses, now.facets, clause, ("id", "user"))
@@ -102,8 +94,6 @@ def test_what_is_searched_takes_the_place_of_what_was_searched_before(known):
     assert after("wrong;margin<0.3", Clause("margin", "<", "0.3")) == ["wrong", "margin<0.3"]
     assert after("wrong;margin<0.3", Clause("margin", ">", "0.1")) == ["wrong", "margin<0.3", "margin>0.1"]
 
-
-def test_a_choice_changes_its_word_and_leaves_the_others(known):
     def after(select, word, value):
         now = analyse(known[0], select, known[1])
         return changed(now.clauses, now.facets, word, value)
@@ -121,9 +111,3 @@ def test_a_choice_changes_its_word_and_leaves_the_others(known):
     assert after("wrong;text~one", "text", "") == ["wrong"]
     assert after("wrong;margin<0.2", "further", "margin<0.2") == ["wrong"]
     assert after("wrong;d=x", "others", "e=y") == ["wrong", "e=y"]
-
-
-def test_a_rule_that_no_word_says_can_be_taken_out(known):
-    words, further, contains = said(known, "margin<0.7;text~text 1")
-    assert [each["value"] for each in further] == ["margin<0.7"] and contains == "text 1"
-    assert words["outcome"]["shown"] == "right or wrong" and not any(word["set"] for word in list(words.values())[1:])

@@ -1,7 +1,5 @@
 """The table of marks: its axis, its upright lines, and its one drawing."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -24,27 +22,20 @@ def mark(value: float, half: float = 0.01, **more) -> Mark:
 def table(**more) -> Marks:
     marks = {name: mark(value) for name, value in ACCURACY.items()}
     shared = axis(list(marks.values()), leaves_out="low")
-    columns = (
-        Column("model", "Model", "12rem"),
-        Column("ties", "", ties=True),
-        Column("mark", "95 % interval", axis=shared),
-        Column("time", "Training", number=True, opt=True),
-    )
+    columns = (Column("model", "Model", "12rem"), Column("ties", "", ties=True))
+    columns += (Column("mark", "95 % interval", axis=shared), Column("time", "Training", number=True, opt=True))
     rows = [Row(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
     rows[1] = Row("second", dict(rows[1].cells), children=(Row("seed-0", {"model": "seed 0"}),))
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
 
 
-def test_what_lies_far_below_does_not_squeeze_those_that_compete():
+def test_a_minority_far_off_does_not_squeeze_those_that_compete():
     marks = [mark(value) for value in ACCURACY.values()]
     found = axis(marks, leaves_out="low")
     assert 0.88 < found.low < 0.888
     assert 0.926 < found.high < 0.93
     assert axis(marks).low < 0.663, "unasked, nothing is left out"
     assert axis(marks, leaves_out="high").low < 0.663, "the far one is not on this side"
-
-
-def test_half_of_the_rows_are_never_left_out():
     assert axis([mark(0.9), mark(0.5)], leaves_out="low").low < 0.5
 
 
@@ -62,40 +53,31 @@ def test_gridlines_stand_at_round_numbers(marks, ticks, labels):
     assert found.labels == labels
 
 
-def test_a_difference_has_zero_on_its_axis_and_signs_on_its_numbers():
+def test_an_axis_has_its_zero_its_ends_and_an_extent():
     found = axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
     assert found.low < 0 < found.high
     assert found.labels[:2] == ("0", "+0.02")
     assert axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
-
-
-def test_nothing_lies_beyond_what_can_be():
     found = axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
     assert (found.high, found.at(1.0)) == (1, 100)
-
-
-def test_an_axis_without_marks_or_without_extent_is_an_axis():
     assert axis([]).low < axis([]).high
     assert axis([Mark()]) == axis([])
     assert axis([Mark(0.5)]).at(0.5) == pytest.approx(50)
 
 
-def test_upright_lines_join_the_first_of_a_group_with_its_last():
+def test_upright_lines_join_a_group_and_share_a_lane_where_they_do_not_meet():
     found = ties(["a", "b", "c", "d"], [["a", "b"], ["b", "d"], ["c"]])
     assert found.lanes == 2
     assert found.rows["a"] == [Line(0, "start")]
     assert found.rows["b"] == [Line(0, "end"), Line(1, "start")]
     assert found.rows["c"] == [Line(1, "past")], "it lies between them and does not belong to them"
     assert found.rows["d"] == [Line(1, "end")]
-
-
-def test_lines_that_do_not_meet_share_a_lane():
     found = ties(["a", "b", "c", "d"], [["c", "d"], ["a", "b"]])
     assert found.lanes == 1
     assert found.below == {"a": [Line(0, "on")], "b": [], "c": [Line(0, "on")], "d": []}
 
 
-def test_marks_lie_where_their_numbers_say():
+def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
     one = Marks(
         "x",
         (Column("name", "Name"), Column("m", "Value", axis=WIDE)),
@@ -105,6 +87,20 @@ def test_marks_lie_where_their_numbers_say():
     assert 'class="bar" style="left:25.00%;width:50.00%"' in text
     assert 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
+    columns = (Column("name", "Pair"), Column("m", "Difference", axis=WIDE))
+    rows = (
+        Row("a", {"name": "a", "m": mark(0.5, tie=True)}),
+        Row("b", {"name": "b", "m": mark(0.5, colour="#3F9168")}),
+    )
+    text = html(Marks("x", columns, rows), Look())
+    assert text.count('class="tie"') == text.count('class="sure"') == 1
+    assert 'style="--c:#3F9168"' in text
+    text = html(table(), Look())
+    assert '<span class="edge low">‹ 0.673</span>' in text
+    assert text.count('class="bar"') == 3
+    name = "built-in-ndt-01-n3-seed-2"
+    one = Marks("x", (Column("name", "Run"),), (Row("a", {"name": name}),))
+    assert "<span>built-in-ndt-01-n3</span><span>-seed-2</span>" in html(one, Look())
 
 
 @pytest.mark.parametrize(
@@ -124,27 +120,16 @@ def test_where_there_is_no_room_zero_and_another_number_stay(ticks, zero, gone):
     assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
 
 
-def test_what_lies_off_the_axis_says_its_number_at_the_edge():
-    text = html(table(), Look())
-    assert '<span class="edge low">‹ 0.673</span>' in text
-    assert text.count('class="bar"') == 3
-
-
-def test_a_tie_is_drawn_as_one():
-    columns = (Column("name", "Pair"), Column("m", "Difference", axis=WIDE))
-    rows = (
-        Row("a", {"name": "a", "m": mark(0.5, tie=True)}),
-        Row("b", {"name": "b", "m": mark(0.5, colour="#3F9168")}),
-    )
-    text = html(Marks("x", columns, rows), Look())
-    assert text.count('class="tie"') == text.count('class="sure"') == 1
-    assert 'style="--c:#3F9168"' in text
-
-
-def test_a_picture_has_no_boxes_and_nothing_folded():
+def test_an_exported_table_is_a_picture_with_its_colours_and_no_script():
     text = html(table(), Look())
     assert "seed 0" not in text and "tabindex" not in text and "<input" not in text and 'role="grid"' not in text
     assert "<script" not in text and "http" not in text
+    assert f"--ink:{LIGHT.ink};" in html(table(), Look())
+    assert f"--rule:{DARK.grid};" in html(table(), Look(dark=True))
+    assert "--px:1.3px" in html(table(), Look(projector=True))
+    made = component(table(), Look(), picks=True, tick="compare", ticked=["best"])
+    assert made.html("here").startswith('<div id="here"><style>') and "<script" not in made.html("here")
+    assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
 
 
 def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
@@ -154,6 +139,8 @@ def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
     assert text.count('aria-expanded="false"') == 1
     assert text.count('type="checkbox"') == 4 and 'aria-label="compare best"' in text
     assert 'data-id="seed-0" tabindex="0" aria-selected="false" aria-level="2" data-of="second" hidden=""' in text
+    node = draw(table(), Look(), live=True)
+    assert json.loads(json.dumps(node)) == node
 
 
 def test_a_text_stays_a_text():
@@ -163,29 +150,6 @@ def test_a_text_stays_a_text():
     for text in (html(one, Look()), write_node(draw(one, Look(), tick="compare", live=True))):
         assert "<img" not in text
         assert "alert(1)" in text
-
-
-def test_a_long_name_keeps_its_end():
-    name = "built-in-ndt-01-n3-seed-2"
-    one = Marks("x", (Column("name", "Run"),), (Row("a", {"name": name}),))
-    assert "<span>built-in-ndt-01-n3</span><span>-seed-2</span>" in html(one, Look())
-
-
-def test_the_drawing_is_plain_data():
-    node = draw(table(), Look(), live=True)
-    assert json.loads(json.dumps(node)) == node
-
-
-def test_an_exported_table_carries_its_colours():
-    assert f"--ink:{LIGHT.ink};" in html(table(), Look())
-    assert f"--rule:{DARK.grid};" in html(table(), Look(dark=True))
-    assert "--px:1.3px" in html(table(), Look(projector=True))
-
-
-def test_an_exported_file_runs_no_script():
-    made = component(table(), Look(), picks=True, tick="compare", ticked=["best"])
-    assert made.html("here").startswith('<div id="here"><style>') and "<script" not in made.html("here")
-    assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
 
 
 def test_declared_columns_give_the_drawing_and_the_csv():

@@ -12,10 +12,9 @@ from sklearn import metrics as sk
 from core.config import compose
 from core.runs.record import RunRecord
 from dashboard.figures import labels, map_colours, results
-from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
+from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report, points_frame
 from dashboard.figures.labels import draw_labels
 from dashboard.figures.map_colours import Group, Shades
-from dashboard.figures.points import points_frame
 from dashboard.figures.theme import LIGHT, Look
 
 LABELS = ("calm", "joy", "odd, rare")

@@ -1,36 +1,48 @@
 """Runs by data set, best first: what is one board, one row, and what is said of the order."""
 
-from __future__ import annotations
-
 import dataclasses
+import re
 
 import pytest
 from finished import run
 
 from core.evaluation.intervals import over_runs
-from dashboard.figures.leaderboard import against_yardstick, boards, finding, metric_names
+from core.runs.efficiency import Efficiency
+from dashboard.figures.curves import Curves
+from dashboard.figures.interval_table import Mark, Words
+from dashboard.figures.leaderboard import (
+    against_yardstick,
+    boards,
+    cost,
+    finding,
+    largest_change,
+    megabytes,
+    metric_names,
+    milliseconds,
+    models_table,
+    size,
+    sparkline,
+)
+from dashboard.figures.theme import LIGHT
 
 
 def rows(board) -> list[str]:
     return [entry.model.name for entry in board.entries]
 
 
-def test_the_best_comes_first_and_what_has_no_result_last():
+def test_the_best_comes_first_and_what_has_not_finished_last():
     (board,) = boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
     assert rows(board) == ["high", "low"], "of the loss less is better"
     assert [entry.value for entry in board.entries] == pytest.approx([0.1, 0.4])
-
-
-def test_a_run_that_has_not_finished_has_no_place_in_the_order_whatever_it_has_measured():
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
     assert [entry.model.name for entry in board.measured] == ["high", "low"]
     assert rows(board)[-1] == "ahead"
 
 
-def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
+def test_each_data_set_has_its_board_with_a_name_of_its_own():
     found = boards(
         [
             run("a", 0.9),
@@ -46,9 +58,6 @@ def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
         "built-in, classes=5": ["c"],
         "sst2": ["e"],
     }
-
-
-def test_labels_renamed_in_added_sets_are_no_other_data_and_no_two_boards_share_a_name():
     alone, foreign = run("a", 0.9), run("b", 0.8, data__add="sst5", data__rename="very negative=negative,neutral=")
     (board,) = boards([alone, foreign])
     assert rows(board) == ["a", "b"]
@@ -58,7 +67,7 @@ def test_labels_renamed_in_added_sets_are_no_other_data_and_no_two_boards_share_
     assert sorted(board.name for board in boards(files)) == ["a.csv", "a.csv, rename=3="]
 
 
-def test_seeds_are_one_row_with_the_spread_between_them():
+def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
     (board,) = boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
@@ -68,9 +77,15 @@ def test_seeds_are_one_row_with_the_spread_between_them():
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
     assert (entry.low, entry.high) == over_runs(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
+    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
+    row = table.rows[0]
+    assert [child.id for child in row.children] == ["s0", "s1"]
+    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
+    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
+    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
 
 
-def test_several_labels_are_ordered_by_f1_at_tuned_thresholds():
+def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     (board,) = boards([run("several", 0.5, task="multi")])
     assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
     (entry,) = board.entries
@@ -79,18 +94,6 @@ def test_several_labels_are_ordered_by_f1_at_tuned_thresholds():
     assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
     (board,) = boards([run("several", 0.5, task="multi")], "roc_auc")
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
-
-
-def test_the_yardstick_is_one_number_only_where_it_is_the_same_for_all():
-    first, second = run("a", 0.9), run("b", 0.8, data__limit=100)
-    (board,) = boards([first, second])
-    assert board.yardstick == 0.7
-    weaker = {**second.results, "yardstick": {"splits": {"test": {"accuracy": 0.6}}}}
-    (board,) = boards([first, dataclasses.replace(second, results=weaker)])
-    assert board.yardstick is None
-
-
-def test_what_can_be_chosen_begins_with_the_usual():
     assert next(iter(metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
     both = metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
     assert next(iter(both)) == "Accuracy or F1, macro, tuned"
@@ -113,16 +116,103 @@ def test_the_finding_says_who_is_best_and_how_sure_that_is(tied, said):
     assert finding(board, tied) == said
 
 
-def test_one_model_is_not_called_the_best():
+def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
     (board,) = boards([run("a", 0.9)])
     assert finding(board, []) == "a is the only model that was tested."
     assert against_yardstick(board) == "TF-IDF reaches 0.700; the difference is +0.200."
     (board,) = boards([run("a", status="running")])
     assert finding(board, None) == against_yardstick(board) == ""
-
-
-def test_the_yardstick_is_told_with_how_many_are_better():
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.9), ("b", 0.6))])
     assert against_yardstick(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
     assert against_yardstick(board) == "None of the 2 models is above TF-IDF (0.700)."
+    first, second = run("a", 0.9), run("b", 0.8, data__limit=100)
+    (board,) = boards([first, second])
+    assert board.yardstick == 0.7
+    weaker = {**second.results, "yardstick": {"splits": {"test": {"accuracy": 0.6}}}}
+    (board,) = boards([first, dataclasses.replace(second, results=weaker)])
+    assert board.yardstick is None
+
+
+def heights(drawn) -> list[float]:
+    return [float(y) for y in re.findall(r",([\d.]+)", drawn[3][1]["points"])]
+
+
+def test_lines_start_in_the_middle_and_share_one_scale():
+    line = (0.2, 0.25, 0.3)
+    drawn = sparkline([line], [0], LIGHT, largest_change([line]))
+    assert heights(drawn) == pytest.approx([14, 8.5, 3])
+    assert drawn[2][1]["fill"] == LIGHT.grid
+    assert heights(sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
+    assert sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
+    assert sparkline([], [], LIGHT, 0.0) is None
+    (board,) = boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
+    courses = {
+        name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
+        for name, change in (("moves", 0.1), ("rests", 0.01))
+    }
+    rises = {}
+    for row in models_table(board, courses, (), LIGHT).rows:
+        if "course" in row.cells:
+            points = row.cells["course"].drawing[3][1]["points"]
+            first, last = (float(point.split(",")[1]) for point in points.split(" "))
+            rises[row.id] = first - last
+    assert rises == pytest.approx({"moves": 11.0, "rests": 1.1})
+
+
+def made(records, *, groups=()):
+    (board,) = boards(records)
+    return models_table(board, {}, groups, LIGHT)
+
+
+def keys(table) -> list[str]:
+    return [column.key for column in table.columns]
+
+
+def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
+    table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
+    assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
+    other = run("b", 0.8, data__limit=100)
+    other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
+    table = made([run("a", 0.9), other])
+    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
+    table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["a", "mine"]
+    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
+
+
+def test_what_has_no_result_says_why_below_the_others():
+    failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
+    table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
+    told = {row.id: row.cells["value"] for row in table.rows[2:]}
+    assert told["waits"].text == "queued" and told["bare"].text == "not on test"
+    assert told["broken"] == Words("failed", title="out of memory")
+    long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
+    assert len(long.title) == 300, "every visitor of Overview is sent it"
+    assert [row.apart for row in table.rows] == [False, False, True, False, False]
+    assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
+
+
+def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_needs():
+    assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
+    assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
+    records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
+    assert "not to be told apart" in keys(made(records, groups=[["a", "b"]]))
+    assert "not to be told apart" not in keys(made(records))
+    even, lopsided = run("a", 0.9), run("a", 0.9)
+    lopsided.results["intervals"]["test"]["accuracy"] = [0.7, 0.95]
+    narrow, wide = made([even]), made([lopsided])
+    assert wide.rows[0].cells["value"] == "0.900 (0.700 to 0.950)"
+    widths = [next(column.width for column in table.columns if column.key == "value") for table in (wide, narrow)]
+    assert widths == ["12rem", "8.4rem"]
+
+
+def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
+    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
+    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    assert cost(found).replace("\u202f", " ") == said
+    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
+    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]

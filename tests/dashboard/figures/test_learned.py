@@ -1,7 +1,5 @@
 """Learned numbers besides λ, as tables and curves."""
 
-from __future__ import annotations
-
 from token_readings import read
 
 from core.config import compose
@@ -36,15 +34,9 @@ def test_the_course_of_numbers_has_a_line_for_each_layer():
 
 
 def test_a_record_tells_its_numbers_and_what_its_lexicon_does_not_know():
-    results = {
-        "scalars": {"tau": [1.5, 0.25]},
-        "gates": [[0.9, 0.05]],
-        "neutral_share": {"validation": 0.5, "test": 0.884, "extra": None},
-    }
+    shares = {"validation": 0.5, "test": 0.884, "extra": None}
+    results = {"scalars": {"tau": [1.5, 0.25]}, "gates": [[0.9, 0.05]], "neutral_share": shares}
     record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)
     rows = learned.record_numbers(record).set_index("number")["learned"].to_dict()
-    assert rows == {
-        "τ": "1.500, 0.250",
-        "gate": "0.90 ± 0.05",
-        "neutral tokens": "validation 50.0 %, test 88.4 %",
-    }
+    neutral = "validation 50.0 %, test 88.4 %"
+    assert rows == {"τ": "1.500, 0.250", "gate": "0.90 ± 0.05", "neutral tokens": neutral}

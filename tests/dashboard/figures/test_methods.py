@@ -1,7 +1,5 @@
 """Methods side by side: scales of columns, ink without a side, pairs, most read against most needed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -29,41 +27,38 @@ def shown(agreement=None, left_out=None, edited=False, **pushes):
     return Together(RECORD, Methods(by, agreement or {}, left_out or {}, "", tests), edited)
 
 
-def test_each_column_has_its_own_scale_and_what_is_read_is_ink():
+def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown():
     two = shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4])
     rows = METHODS.draw(two, Look()).data["rows"]
-    assert [[cell["text"] for cell in row["cells"]] for row in rows] == [
-        ["+4.00", "0.20"],
-        ["−0.50", "0.10"],
-        ["0.00", "0.40"],
-    ]
+    texts = [[cell["text"] for cell in row["cells"]] for row in rows]
+    assert texts == [["+4.00", "0.20"], ["−0.50", "0.10"], ["0.00", "0.40"]]
     assert rows[0]["cells"][0]["colour"] == LIGHT.plus_scale[-1] and rows[1]["cells"][0]["colour"] in LIGHT.minus_scale
     assert rows[2]["cells"][1]["colour"] == LIGHT.ink and rows[2]["cells"][0]["colour"] == LIGHT.paper
     assert rows[1]["cells"][0]["about"] == "w1, deletion: −0.500"
     assert rows[2]["cells"][1]["about"] == "w2, attention: is read 0.400"
-
-
-def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     many = shown(deletion=[float(place % 7) for place in range(70)])
     data = METHODS.draw(many, Look()).data
     assert len(data["rows"]) == SHOWN and data["lines"][0] == "… 10 more words, which push less."
     assert len(METHODS.numbers(many)["Methods"]) == 70
 
 
-def test_errors_and_what_is_not_there_are_told_in_sentences():
+def test_errors_and_what_is_not_there_are_told():
     complete = Completeness("vectors of zeros", 0.5, -0.0123, 128)
-    by = {
-        "deletion": explained("deletion", [1.0]),
-        "integrated": explained("integrated", [1.0], completeness=complete),
-    }
+    by = {"deletion": explained("deletion", [1.0])}
+    by |= {"integrated": explained("integrated", [1.0], completeness=complete)}
     left_out = {"attention": "this model has no attention", "collapse": "this model has no attention"}
     assert checks(Together(RECORD, Methods(by, {}, left_out, ""), False)) == [
         "Integrated gradients: completeness error −0.012 after 128 steps, from vectors of zeros.",
         "No attention and no layer-0 collapse: this model has no attention.",
     ]
+    by = {"deletion": explained("deletion", [1.0, 2.0])}
+    by |= {"shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125])}
+    two = Together(RECORD, Methods(by, {("deletion", "shapley"): None}, {}, ""), False)
+    assert METHODS.draw(two, Look()).data["rows"][0]["cells"][1]["about"] == "w0, Shapley: +0.500 ± 0.250"
+    assert METHODS.numbers(two)["Methods"]["shapley, standard error"].tolist() == [0.25, 0.125]
 
 
-def test_what_is_most_read_stands_against_what_is_most_needed():
+def test_what_is_most_read_stands_against_what_is_most_needed_and_whether_they_agree():
     two = shown(deletion=[-4.0, 1.0], attention=[0.25, 0.75])
     assert most_line(two) == "Most read is “w1”, most needed “w0”."
     trace = READ_NEEDED.draw(two, Look()).data[0]
@@ -72,19 +67,6 @@ def test_what_is_most_read_stands_against_what_is_most_needed():
     same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
     assert most_line(same) == "The most read word, “w0”, is the most needed one; a random word would be in 1 of 2."
     assert READ_NEEDED.say(READ_NEEDED.note, same) == "2 words, as edited"
-
-
-def test_whether_attention_and_deletion_agree_stands_above_how_it_is_read():
     three = shown({("deletion", "attention"): 0.375}, deletion=[1.0, 2.0, 3.0], attention=[0.5, 0.5, 0.0])
     said = READ_NEEDED.say(READ_NEEDED.reading, three)
     assert said.startswith("Attention and deletion: no verdict below 8 words. Most read is ")
-
-
-def test_shapley_values_have_their_standard_error():
-    by = {
-        "deletion": explained("deletion", [1.0, 2.0]),
-        "shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125]),
-    }
-    two = Together(RECORD, Methods(by, {("deletion", "shapley"): None}, {}, ""), False)
-    assert METHODS.draw(two, Look()).data["rows"][0]["cells"][1]["about"] == "w0, Shapley: +0.500 ± 0.250"
-    assert METHODS.numbers(two)["Methods"]["shapley, standard error"].tolist() == [0.25, 0.125]

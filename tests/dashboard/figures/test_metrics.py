@@ -1,7 +1,5 @@
 """Phenomena, the worst first, next to the yardstick."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from answering import TWO
@@ -11,7 +9,7 @@ from dashboard.figures.metrics import draw_phenomena, phenomena
 from dashboard.figures.theme import LIGHT, Look
 
 
-def test_phenomena_come_the_worst_first_with_interval_and_yardstick():
+def test_phenomena_come_the_worst_first_with_interval_n_and_yardstick():
     labels, chance = np.array([0, 0, 1, 1]), np.array([0.1, 0.8, 0.9, 0.7])
     decision = decide(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
     table = phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})
@@ -19,19 +17,8 @@ def test_phenomena_come_the_worst_first_with_interval_and_yardstick():
     assert table["accuracy"].tolist() == [0.5, 1.0] and table["n"].tolist() == [2, 2]
     assert table["tfidf"][0] == 0.25 and pd.isna(table["tfidf"][1])
     assert (table["low"] < table["accuracy"]).all()
-
-
-def test_phenomena_stand_beside_the_yardstick_with_their_n():
-    table = pd.DataFrame(
-        {
-            "phenomenon": ["irony", "<i>plain"],
-            "accuracy": [0.5, 0.9],
-            "low": [0.3, 0.8],
-            "high": [0.7, 0.95],
-            "n": [12, 90],
-            "tfidf": [0.4, float("nan")],
-        }
-    )
+    rows = [("irony", 0.5, 0.3, 0.7, 12, 0.4), ("<i>plain", 0.9, 0.8, 0.95, 90, float("nan"))]
+    table = pd.DataFrame(rows, columns=["phenomenon", "accuracy", "low", "high", "n", "tfidf"])
     figure = draw_phenomena(table, Look())
     ring, dots = figure.data
     assert ring.x[0] == 0.4 and list(dots.x) == [0.5, 0.9]

@@ -1,7 +1,5 @@
 """What a run has reached, as the pages show it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pandas as pd
@@ -15,15 +13,7 @@ from dashboard.figures.decisions import make_report
 from dashboard.figures.results import offered
 
 
-def run(
-    preset: str,
-    accuracy: float,
-    *,
-    data: str = "built-in",
-    task: str = "single",
-    status: str = "done",
-    everyday: float = 0,
-):
+def run(preset: str, accuracy: float, *, data="built-in", task="single", status="done", everyday=0.0):
     config = compose(preset, {"data.name": data})
     metric = "accuracy" if task == "single" else "f1_macro"
     results = {"metrics": {"test": {metric: accuracy}, **({"everyday": {"accuracy": everyday}} if everyday else {})}}
@@ -52,32 +42,20 @@ def test_a_finished_run_with_lambda_comes_first_then_the_best(records, first):
     assert offered(records) == first
 
 
-RECORD = RunRecord(
-    run="r",
-    preset="vanilla",
-    status="done",
-    config=compose("vanilla"),
-    created="",
-    results={
-        "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
-        "intervals": {"test": {"accuracy": [0.75, 0.85]}},
-        "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
-    },
-)
+RESULTS = {
+    "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
+    "intervals": {"test": {"accuracy": [0.75, 0.85]}},
+    "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
+}
+RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESULTS)
 
 
-def test_the_first_number_has_its_interval_and_its_yardstick():
+def test_the_first_number_has_its_interval_and_a_run_row_says_it_in_words():
     assert results.headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
     assert results.headline(dataclasses.replace(RECORD, results={})) is None
-
-
-def test_a_damaged_run_has_a_row_that_claims_nothing():
     damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
     row = results.run_frame([damaged]).iloc[0]
     assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
-
-
-def test_a_run_row_says_its_numbers_in_words():
     row = results.run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
 
@@ -99,11 +77,10 @@ def test_a_report_has_the_rows_by_position_and_by_name():
     assert report.probabilities[1].tolist() == [0.4, 0.6]
     assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
     assert list(report.examples) == ["text", "label", "predicted", "probability"]
-
-
-def test_a_phenomenon_of_the_data_is_kept():
     report = make_report(SAVED.assign(phenomenon="plain"), ("no", "yes"))
     assert set(report.examples["phenomenon"]) == {"plain"}
+    with pytest.raises(RunDamaged, match="fit the classes of the run: they have none of the class 'maybe'"):
+        make_report(SAVED, ("no", "maybe"))
 
 
 def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
@@ -113,17 +90,9 @@ def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
     assert results.yardstick_phenomena(RECORD, "test") == {}
 
 
-def test_predictions_of_other_classes_are_damage():
-    with pytest.raises(RunDamaged, match="fit the classes of the run: they have none of the class 'maybe'"):
-        make_report(SAVED, ("no", "maybe"))
-
-
-def test_numbers_carry_n_and_lie_between_guessing_and_perfect():
+def test_numbers_lie_between_guessing_and_perfect_and_unknown_metrics_are_left_out():
     accuracy, error = results.metric_stats(RECORD, "test", make_report(SAVED, ("no", "yes")))
     assert accuracy == results.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
     assert (error.ends, error.low) == ((0.0, 0.2), None)
-
-
-def test_the_metric_table_leaves_out_what_it_does_not_know():
     assert results.metric_table(RECORD, "test")["metric"].tolist() == ["accuracy", "ece"]
     assert results.metric_table(RECORD, "nowhere").empty

@@ -1,7 +1,5 @@
 """Saved slices as a table: numbers of pandas, only those of the split, all sentences first."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
@@ -28,14 +26,20 @@ def source_of(store):
     return Source(store.read("one"), Reader(store), split="test")
 
 
-def test_without_a_slice_there_is_no_figure(store):
+def test_each_slice_has_its_errors_and_unfolds_to_its_classes(store):
     with pytest.raises(NotAvailable, match="no slice of these data was saved"):
         saved(source_of(store))
-
-
-def test_each_slice_has_its_share_of_errors_and_its_interval(store):
+    save_slice(store, store.read("one"), "good", Selection(("truth=good",)))
+    shown = saved(source_of(store))
+    whole, good = saved_marks(shown).rows
+    assert [each.id.split(CLASS) for each in good.children] == [["good", "bad"], ["good", "good"]]
+    bad, of_good = good.children
+    assert "right" not in bad.cells and not bad.picks and bad.cells["name"].small == "precision 0.00 (0.00 to 0.56)"
+    assert of_good.cells["right"].value == 0.85 and of_good.picks
+    assert [each.cells["n"] for each in whole.children] == ["20", "20"] and all(each.picks for each in whole.children)
+    of_classes = classes_table(shown).set_index("class")
+    assert of_classes.loc["good", "recall"] == 0.85 and np.isnan(of_classes.loc["bad", "recall"])
     record = store.read("one")
-    save_slice(store, record, "good", Selection(("truth=good",)))
     save_slice(store, record, "nobody", Selection(("text~nobody",)))
     save_slice(store, record, "no class", Selection(("truth=none",)))
     save_slice(store, record, "elsewhere", Selection(("wrong",), "validation"))
@@ -51,16 +55,3 @@ def test_each_slice_has_its_share_of_errors_and_its_interval(store):
     assert "no class 'none'" in other.cells["name"].small and not other.picks and "n" not in other.cells
     assert nobody.cells["n"] == "0" and "right" not in nobody.cells and not nobody.picks
     assert nobody.cells["name"].small == "There is no sentence of it, so nothing is measured."
-
-
-def test_a_slice_unfolds_to_its_classes_and_what_is_not_defined_stays_empty(store):
-    save_slice(store, store.read("one"), "good", Selection(("truth=good",)))
-    shown = saved(source_of(store))
-    whole, good = saved_marks(shown).rows
-    assert [each.id.split(CLASS) for each in good.children] == [["good", "bad"], ["good", "good"]]
-    bad, of_good = good.children
-    assert "right" not in bad.cells and not bad.picks and bad.cells["name"].small == "precision 0.00 (0.00 to 0.56)"
-    assert of_good.cells["right"].value == 0.85 and of_good.picks
-    assert [each.cells["n"] for each in whole.children] == ["20", "20"] and all(each.picks for each in whole.children)
-    of_classes = classes_table(shown).set_index("class")
-    assert of_classes.loc["good", "recall"] == 0.85 and np.isnan(of_classes.loc["bad", "recall"])

@@ -56,19 +56,17 @@ class Reading:
 
 def source(task="tokens", text="", **choices):
     model = SimpleNamespace(family="encoder")
-    record = SimpleNamespace(
-        run="names", task=task, status="done", config=SimpleNamespace(model=model), preset="vanilla"
-    )
-    return Source(
-        record, Reading(), text=text, choices={name.replace("_", "-"): each for name, each in choices.items()}
-    )
+    config = SimpleNamespace(model=model)
+    record = SimpleNamespace(run="names", task=task, status="done", config=config, preset="vanilla")
+    choices = {name.replace("_", "-"): each for name, each in choices.items()}
+    return Source(record, Reading(), text=text, choices=choices)
 
 
 def shown(**choices):
     return TAG_SENTENCES.shape(source(**choices)).places
 
 
-def test_the_filter_finds_sentences_by_outcome_type_and_word():
+def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
     assert shown() == shown(tag_outcome=ANY_ERROR) == (1, 2, 3, 4)
     assert shown(tag_outcome="wrong border") == (1,)
     assert shown(tag_outcome="wrong type") == (2,)
@@ -77,33 +75,22 @@ def test_the_filter_finds_sentences_by_outcome_type_and_word():
     assert shown(tag_outcome="all right") == (0,)
     assert shown(tag_outcome="all sentences", tag_type="PER") == (0, 2, 3)
     assert shown(tag_search="ALMO") == (2,)
-
-
-def test_labels_stand_above_what_is_said_where_they_differ():
     data = TAG_SENTENCES.draw(TAG_SENTENCES.shape(source(tag_outcome="all sentences")), Look()).data
     right, border, *_ = data["sentences"]
     assert [line["who"] for line in right["lines"]] == ["said"]
     label, said = border["lines"]
     assert [part.get("kind", part["text"]) for part in label["parts"]] == ["in", "LOC"]
-    assert [(part["text"], part.get("wrong", "")) for part in said["parts"]] == [
-        ("in Old", ""),
-        ("Pell", "wrong border"),
-    ]
-
-
-def test_what_a_person_wrote_is_data_and_no_markup():
+    parts = [(part["text"], part.get("wrong", "")) for part in said["parts"]]
+    assert parts == [("in Old", ""), ("Pell", "wrong border")]
     data = TAG_SENTENCES.draw(TAG_SENTENCES.shape(source(tag_outcome="missed")), Look()).data
     assert data["sentences"][0]["lines"][0]["parts"][0]["text"] == "<b>Berin</b>"
     assert "<b>Berin" not in TAG_CHANCES.draw(TAG_CHANCES.shape(source(text="<b>Berin</b> ran")), Look()).to_json()
 
 
-def test_errors_of_labelled_spans_add_up_and_spurious_spans_stand_apart():
+def test_errors_of_labelled_spans_add_up_and_spurious_spans_stand_apart(monkeypatch):
     head, rest = finding(TAG_TYPES.shape(source()))
     assert head == "2 of 5 spans are found with their type and both borders"
     assert rest == "The other 3: 1 with a wrong type, 1 with a wrong border, 1 missed. 1 predicted span has no label."
-
-
-def test_without_spurious_spans_or_without_errors_nothing_is_said_of_them(monkeypatch):
     named = ROWS
     monkeypatch.setitem(globals(), "ROWS", ROWS[3:4])
     assert finding(TAG_TYPES.shape(source()))[1] == "The other 1: 1 missed."

@@ -1,7 +1,5 @@
 """A training that is put together: its parts, its size, its time and its command line."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest
@@ -14,7 +12,7 @@ from core.settings import GROUPS
 from dashboard.figures.train_plan import OFFERED, command_line, leaf, millions, shown, size_phrase, summary, time_text
 
 
-def test_every_setting_of_the_model_is_offered_once():
+def test_every_setting_is_offered_once_under_its_group():
     offered = [name for names in shown({}, None).values() for name in names]
     assert set(offered) == OFFERED
     assert len(offered) == len(set(offered))
@@ -23,6 +21,9 @@ def test_every_setting_of_the_model_is_offered_once():
     further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
     assert OFFERED - model == further
     assert set(setting_names()) >= OFFERED
+    everything = shown({}, None)
+    assert tuple(everything) == GROUPS
+    assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
 
 
 def offered(preset, own=(), **settings):
@@ -55,12 +56,6 @@ def test_no_setting_that_a_preset_changes_is_hidden(preset):
     assert changed <= offered(preset)
 
 
-def test_everything_is_shown_where_choices_contradict_each_other():
-    everything = shown({}, None)
-    assert tuple(everything) == GROUPS
-    assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
-
-
 @pytest.mark.parametrize(
     ("size", "said"),
     [
@@ -72,10 +67,6 @@ def test_everything_is_shown_where_choices_contradict_each_other():
 )
 def test_a_size_says_what_it_rests_on(size, said):
     assert size_phrase(size) == said
-
-
-def test_small_numbers_stand_as_they_are():
-    assert (millions(6), millions(9_999), millions(10_000)) == ("6", "9\u202f999", "0.01 M")
 
 
 def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
@@ -92,31 +83,23 @@ def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
 CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
 
 
-def test_a_guess_is_called_a_guess():
+def test_a_time_says_what_it_rests_on_without_false_digits():
     assert time_text(Estimate(1000, 52.0, 0), CONFIG).endswith(
         "a guess: nothing similar has been trained on this machine yet"
     )
-
-
-def test_a_measured_time_says_what_it_rests_on_without_false_digits():
     said = time_text(Estimate(1000, 41.7, 2), CONFIG)
     assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
     assert "· up to 1\u202f000 steps" in time_text(Estimate(1000, 41.7, 2, counted=False), CONFIG)
     assert "About 4 min 0 s at most" in time_text(Estimate(9, 228.0, 1), CONFIG)
     assert "About 2 h 0 min at most" in time_text(Estimate(9, 7100.0, 1), CONFIG)
-
-
-def test_what_cannot_be_known_is_not_said():
     assert "known after its first steps" in time_text(None, CONFIG)
     assert "in one go" in time_text(None, compose("tfidf-logreg"))
 
 
-def test_the_command_line_does_the_same():
+def test_the_command_line_does_the_same_and_values_are_written_as_typed():
     said = command_line("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
     parts = ["sentiscope", "train", "--data=my data.csv", "--model=vanilla", "--set=training.lr=0.001", "--name=first"]
     assert shlex.split(said) == parts
-
-
-def test_a_setting_is_written_as_it_is_typed():
     assert leaf(CONFIG, "model.attention.row_norm") == "false"
     assert leaf(CONFIG, "training.epochs") == "4"
+    assert (millions(6), millions(9_999), millions(10_000)) == ("6", "9\u202f999", "0.01 M")

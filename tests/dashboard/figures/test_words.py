@@ -1,7 +1,5 @@
 """The words of a text with their push: what is said, in which colour, in which table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +9,7 @@ import pytest
 from core.interpret.explain import Explanation, Word
 from core.interpret.push import RankTest
 from dashboard.figures import words
-from dashboard.figures.pushed import Pushed
+from dashboard.figures.pushes import FAINTEST, Pushed, full_colour
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 from dashboard.figures.words import BRIEFLY, SHOWN, Words, cause, positive, push_table, sides
 
@@ -21,20 +19,10 @@ def record(classes=("negative", "positive"), *, task="single", ordered=False, fa
     return SimpleNamespace(classes=classes, task=task, ordered=ordered, config=SimpleNamespace(model=model))
 
 
-def shown(
-    pushes: dict[str, float],
-    *,
-    of=None,
-    target="positive",
-    label="positive",
-    unknown=(),
-    read=None,
-    belongs=None,
-    before=None,
-    attention=None,
-    test=None,
-):
-    of = of or record()
+def shown(pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), **more):
+    """Its further fields: what is read, which tokens belong to whom, the pushes before; attention, and its test."""
+    read, belongs, before = (more.get(name) for name in ("read", "belongs", "before"))
+    of, attention, test = of or record(), more.get("attention"), more.get("test")
     spans, start = [], 0
     for word, push in pushes.items():
         spans.append(Word(word, start, start + len(word), push))
@@ -57,27 +45,18 @@ def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
     line = cause(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
     assert told(line) == "Held up most by “splendid” (+11.39). Unknown: “repelled”, read as a blank. "
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
-
-
-def test_of_two_classes_a_negative_push_holds_up_the_negative_answer():
     assert told(cause(shown({"not": -8.07, "good": 2.0}, label="negative"))) == "Held up most by “not” (−8.07). "
     assert told(cause(shown({"good": 2.0}, label="negative"))) == "No word speaks for negative. "
-
-
-def test_of_more_classes_it_is_said_towards_which_a_word_pushes():
     three = record(("bad", "so so", "fine"))
     assert "Held up most by “a” (+1.00)" in told(cause(shown({"a": 1.0}, of=three, target="bad", label="bad")))
     assert "Pushed most towards fine by “a”" in told(cause(shown({"a": 1.0}, of=three, target="fine", label="bad")))
 
 
-def test_a_baseline_adds_nothing_for_a_word_that_it_does_not_know():
+def test_a_word_without_tokens_is_not_read_and_one_that_a_baseline_does_not_know_adds_nothing():
     of = record(family="tfidf-logreg")
     found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
     assert "Unknown: “qqq”, adding nothing." in told(cause(found))
     assert found.unread.tolist() == [False, False]
-
-
-def test_a_word_without_tokens_is_not_read_and_not_unknown():
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
 
@@ -99,7 +78,7 @@ def test_a_positive_push_speaks_for_the_positive_class_wherever_it_stands():
     assert positive(record(("bearish", "bullish"))) == "bullish"
 
 
-def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
+def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
     data = words._draw(shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()).data
     a, b, c = data["items"]
     assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
@@ -107,6 +86,8 @@ def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
     assert a["about"] == "a, push +10.000 towards positive, is read 0.200"
     assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
     assert [item["most"] for item in data["items"]] == [True, False, False]
+    assert full_colour([1.0, -3.0]) == 3.0
+    assert full_colour([0.001, -0.002]) == full_colour([]) == FAINTEST
 
 
 @pytest.mark.slow
@@ -121,17 +102,17 @@ def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
 
 
-def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():
+def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained():
     table = push_table(shown({"not": -1.0, "bad": 2.0}, unknown=("bad",), read=np.array([0.25, 0.75])))
-    assert table.to_dict("list") == {
-        "word": ["not", "bad"],
-        "start": [0, 4],
-        "end": [3, 7],
-        "towards": ["positive", "positive"],
-        "push": [-1.0, 2.0],
-        "is read": [0.25, 0.75],
-        "unknown": [False, True],
-    }
+    expected = {"word": ["not", "bad"], "start": [0, 4], "end": [3, 7], "towards": ["positive", "positive"]}
+    expected |= {"push": [-1.0, 2.0], "is read": [0.25, 0.75], "unknown": [False, True]}
+    assert table.to_dict("list") == expected
+    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
+    data = words.WORDS.draw(edited, Look()).data
+    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
+    assert told(cause(edited)).endswith("All of it as edited.")
+    assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
+    assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
 def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
@@ -143,12 +124,3 @@ def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
     line = told(cause(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most read “never”, the most needed word too. ")
     assert "Most read" not in told(cause(shown({"never": -2.0}, attention=(1.0,))))
-
-
-def test_as_edited_each_word_says_what_it_pushed_as_trained():
-    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
-    data = words.WORDS.draw(edited, Look()).data
-    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
-    assert told(cause(edited)).endswith("All of it as edited.")
-    assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
-    assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
