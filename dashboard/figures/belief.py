@@ -97,7 +97,10 @@ def table(shown: Believed) -> IntervalTable:
         (
             columns.name("method", "Method", lambda found: Words(found.method), "5.3rem"),
             columns.name("verdict", "Verdict", judge, "6rem"),
-            *(columns.name(name, title, judge_by(name), "7.1rem" * (name == longest)) for name, title in TESTS.items()),
+            *(
+                columns.name(name, title, judge_by(name), "7.1rem" if name == longest else "")
+                for name, title in TESTS.items()
+            ),
         ),
         shown.found.methods,
         "method",
@@ -200,10 +203,10 @@ def _draw_along(shown: Along, look: Look) -> go.Figure:
         ):
             step = turn if name == "random order" else 1
             values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
-            band = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]], "fill": "toself", "mode": "lines"}
+            band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
             clear = f"rgba({','.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
-            ground = {"line": {"width": 0}, "fillcolor": clear, "hoverinfo": "skip", "showlegend": False}
-            figure.add_scatter(col=place, **band, **ground)
+            band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
+            figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
             figure.add_scatter(
                 col=place,
                 x=shares,

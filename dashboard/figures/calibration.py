@@ -67,9 +67,9 @@ def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
     return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
 
 
-def _whiskers(values: Sequence[float], low: Sequence[float], high: Sequence[float], look: Look) -> dict[str, Any]:
-    above = [end - value for value, end in zip(values, high, strict=True)]
-    below = [value - end for value, end in zip(values, low, strict=True)]
+def _whiskers(values: Sequence[float], ends: Sequence[tuple[float, float]], look: Look) -> dict[str, Any]:
+    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
+    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
     style = {"color": look.tokens.ink, "thickness": look.size(1.4), "width": 0}
     return {"array": above, "arrayminus": below, **style}
 
@@ -83,10 +83,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         y=[each.true for each in bins],
         width=[0.92 * (each.high - each.low) for each in bins],
         marker={"color": [blend(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins], "cornerradius": 3},
-        error_y=_whiskers(
-            *([each.true for each in bins], [each.interval[0] for each in bins], [each.interval[1] for each in bins]),
-            look,
-        ),
+        error_y=_whiskers([each.true for each in bins], [each.interval for each in bins], look),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
         hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
@@ -234,7 +231,7 @@ def _draw_costs(costs: Costs, look: Look) -> go.Figure:
     ends = costs.here["interval"]
     low, high = ends or (costs.here["cost"],) * 2
     at = costs.threshold, costs.here["cost"]
-    whisker = _whiskers([at[1]], [low], [high], look)
+    whisker = _whiskers([at[1]], [(low, high)], look)
     threshold_ring(figure, at, f"cost %{{y:.3f}}{_ends_words(ends)}", look, error_y=whisker)
     threshold_line(figure, costs.threshold, look)
     dotted_line(figure, (costs.without, costs.without), look)

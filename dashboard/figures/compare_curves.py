@@ -217,10 +217,10 @@ COSTS = {
     "memory": "MB for 64 texts",
 }
 SCALE = {"memory": 1e-6}
-FEWEST = 2
+FEWEST = 2  # models with a known cost that make a panel
 SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 MOST_TICKS = 5
-BEYOND = 1.1
+BEYOND = 1.1  # by which factor an axis goes on beyond its points
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,8 @@ def _read_costs(source: Source) -> Costs:
         costs = [_costs(source.reader.efficiency(record)) for record in side.model.records]
         common = [name for name in COSTS if all(name in one for one in costs)]
         means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
-        points.append(Point(label(source, side), known["mean"], *known["interval"], means, place))
+        low, high = known["interval"]
+        points.append(Point(label(source, side), known["mean"], low, high, means, place))
         shown |= {record.run for record in side.model.records}
     for record in source.reader.runs():
         value = _measured(record, source.split, shape.metric)

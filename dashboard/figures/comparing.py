@@ -138,20 +138,17 @@ def models_table(shape: Comparison, look: Look) -> IntervalTable:
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark(row: Mapping[str, Any]) -> Mark:
-        return Mark(row["mean"], *(row["interval"] or (None, None)), colour=row["colour"])
+        low, high = row["interval"] or (None, None)
+        return Mark(row["mean"], low, high, colour=row["colour"])
 
     seeds = "Folds" if any(row["folds"] for row in rows) else "Seeds"
     several = any(len(row["runs"]) > 1 for row in rows)
     return IntervalTable(
         "Models",
         (
-            columns.name(
-                *("model", "Model", call, "42%"),
-                model="name",
-                preset=lambda row: f"{row['model']} {row['mixture']}".strip(),
-                runs=lambda row: len(row["runs"]),
-                metric=lambda row: shape.metric,
-            ),
+            columns.name("model", "Model", call, "42%", model="name"),
+            columns.also(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
+            columns.also(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
             columns.text("value", title(shape.metric), write_value, "7.6rem", mean="mean", deviation="deviation"),
             columns.interval(
                 "interval", "", mark, partial(axis, leaves_out="low"), low="interval.0", high="interval.1"
@@ -169,7 +166,8 @@ def _mark_difference(test: Test) -> Mark:
     if ends := test["interval"]:
         said += f", {signed(ends[0], 3)} to {signed(ends[1], 3)} at its Holm step"
     said = f"{test['value']}: {said}, p after Holm {p_words(test['p_holm'])}" if "value" in test else said
-    return Mark(test["difference"], *(ends or (None, None)), tie=not better(test), said=said)
+    low, high = ends or (None, None)
+    return Mark(test["difference"], low, high, tie=not better(test), said=said)
 
 
 _AXIS = partial(axis, zero=0.0, signed=True)
@@ -260,6 +258,10 @@ def _of_slices(source: Source) -> bool:
     return str(source.chosen(BY)) == SLICE and SLICE not in source.sides.columns
 
 
+def _version(source: Source) -> str:
+    return f" {source.reader.slices_version(source.record)} {source.author}" if _of_slices(source) else ""
+
+
 def can_be_chosen(source: Source) -> bool:
     """Tell whether there is more than one column."""
     return len(_columns(source)) > 1
@@ -279,11 +281,7 @@ def _first_column(source: Source) -> str:
 ENOUGH = 30
 """Rows of a value that say something of it."""
 BY = Option(
-    *("by", "By", _columns, "A column of the data, the label, or the saved slices"),
-    usual=_first_column,
-    version=lambda source: (
-        f" {source.reader.slices_version(source.record)} {source.author}" if _of_slices(source) else ""
-    ),
+    "by", "By", _columns, "A column of the data, the label, or the saved slices", usual=_first_column, version=_version
 )
 
 
@@ -294,7 +292,7 @@ class Where:
     column: str
     metric: str
     letters: tuple[str, str]
-    tests: Sequence[Mapping[str, Any]]
+    tests: Sequence[Test]
     """As `core.runs.comparison.by_column` gives them, the largest difference first."""
     left_out: Sequence[str] = ()
 
@@ -321,14 +319,14 @@ def where_table(shape: Where) -> IntervalTable:
     """Declare a row for each value."""
     one, other = shape.letters
     left, right = (other, one) if named(shape.metric).better == "higher" else (one, other)
+
+    def call(test: Test) -> Words:
+        return Words(test["value"], strong=bool(better(test)))
+
     return IntervalTable(
         f"Differences by {shape.column}",
         (
-            columns.name(
-                *("value", shape.column.capitalize()),
-                lambda test: Words(test["value"], strong=bool(better(test))),
-                "10.5rem",
-            ),
+            columns.name("value", shape.column.capitalize(), call, "10.5rem"),
             columns.text("n", "n", lambda test: count(test["n"]), "3.6rem", soft=True),
             columns.text("first", one, lambda test: number(test["first_value"], 2), "3.2rem", soft=True),
             columns.text("second", other, lambda test: number(test["second_value"], 2), "3.2rem", soft=True),

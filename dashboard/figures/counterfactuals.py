@@ -114,7 +114,7 @@ def moves_line(moves: Sequence[Move]) -> str:
 def flip_table(search: Searching) -> pd.DataFrame:
     """Return a row for the text and for each flip."""
     found = search.found
-    states = [(found, ""), *((flip, moves_line(flip.moves)) for flip in search.flips)]
+    states: list[tuple[Search | Flip, str]] = [(found, ""), *((flip, moves_line(flip.moves)) for flip in search.flips)]
     rows = [
         {"text": each.text, "moves": moves, "log_odds": each.log_odds}
         | {f"probability:{name}": value for name, value in each.probabilities.items()}

@@ -148,8 +148,9 @@ def rates_table(found: Gathered) -> IntervalTable:
 
 
 def _note(found: Gathered) -> str:
-    every, shown = sum(bool(row["n"]) for row in found.rows), len(found.shown)
-    return f"{f'{shown} of ' * (shown < every)}{every} tags and values of columns, most excess errors first"
+    shown, every = len(found.shown), sum(bool(row["n"]) for row in found.rows)
+    some = f"{shown} of {every}" if shown < every else str(every)
+    return f"{some} tags and values of columns, most excess errors first"
 
 
 GATHERED: Figure[Gathered] = interval_figure(

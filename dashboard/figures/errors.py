@@ -411,10 +411,8 @@ def codes_table(shape: CodesShape) -> IntervalTable:
     def mark(row: Mapping[str, Any]) -> Mark:
         return Mark(row["share"], *(row["interval"] or (None, None)))
 
-    shares = (
-        columns.text("share", "share", write_share, "3.6rem", soft=True),
-        columns.interval("mark", "95 %", mark, partial(axis, ends=(0.0, 1.0), zero=0.0), "45%"),
-    )
-    drawn = (columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem"))
-    complete = shape.found["complete"]
-    return IntervalTable("codes", drawn + shares * complete, shape.found["codes"], "code", height=1.75)
+    drawn = [columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem")]
+    if shape.found["complete"]:
+        drawn.append(columns.text("share", "share", write_share, "3.6rem", soft=True))
+        drawn.append(columns.interval("mark", "95 %", mark, partial(axis, ends=(0.0, 1.0), zero=0.0), "45%"))
+    return IntervalTable("codes", drawn, shape.found["codes"], "code", height=1.75)

@@ -50,7 +50,7 @@ def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
     return Ties(found.rows, found.below, len(ends))
 
 
-TAIL = 7
+TAIL = 7  # letters at the end of a name that stay when it is too long: names of runs differ there
 LANE, MARGIN = 9, 12
 COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Tokens that the style sheet names; on a page they are there anyway."""

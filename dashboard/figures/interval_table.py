@@ -18,8 +18,8 @@ from dashboard.figures.drawing import Node
 if TYPE_CHECKING:
     import pandas as pd
 
-TICKS = 5
-AIR = 0.04
+TICKS = 5  # gridlines of an axis at most, or one more
+AIR = 0.04  # of the axis, left free at either end
 
 
 @dataclass(frozen=True)

@@ -243,9 +243,9 @@ def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: 
     return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
 
 
-STATUS = {"done": "not on test"}
+STATUS = {"done": "not on test"}  # in place of a number; else the status itself
 ROW_HEIGHT = 2.1
-LOPSIDED = " to "
+LOPSIDED = " to "  # between the ends of an interval that is no plus or minus
 
 
 def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
@@ -269,8 +269,9 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
     rows = [_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
-        told, ring = number(yardstick), Mark(yardstick, tie=True, said=f"TF-IDF {number(yardstick)}")
-        cells: dict[str, Cell] = {"model": Words("TF-IDF", small="yardstick"), "value": told, "mark": ring}
+        told, name = number(yardstick), Words("TF-IDF", small="yardstick")
+        drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
+        cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
         rows.insert(len(ahead), Row("yardstick", cells, picks=False, ticks=False))
     columns = _columns(board, shared, ties=bool(groups), courses=bool(courses))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)

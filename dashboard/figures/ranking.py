@@ -74,8 +74,8 @@ def _curves(decision: Decision, axes: tuple[str, str]) -> list[Curve]:
         at = ((false, recall) if roc else (recall, precision)) if known else None
         own_n = int(own.sum())
         thin = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))  # with both ends
-        drawn = (tuple(values[place] for place in thin) for values in (x, y))
-        curves.append(Curve(decision.classes[place], *drawn, area, own_n, len(own) - own_n, at))
+        drawn_x, drawn_y = (tuple(values[point] for point in thin) for values in (x, y))
+        curves.append(Curve(decision.classes[place], drawn_x, drawn_y, area, own_n, len(own) - own_n, at))
     return curves
 
 
