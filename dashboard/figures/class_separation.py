@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,7 +69,7 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
     n = sum(len(samples) for _, samples in spaces[0].classes)
     gap = max(1, round(0.06 * n))
     for column, space in enumerate(spaces, start=1):
-        left = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
+        left: dict[str, Any] = {"xanchor": "left", "font": {"color": t.ink}, "row": 1, "col": column}
         base, names, middles = 0, [], []
         # From the bottom upwards, so that the first class stands on top.
         for (name, samples), colour in reversed(list(zip(space.classes, colours, strict=True))):
@@ -76,9 +77,9 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
             mean, ends = float(samples.mean()), [heights[0], heights[-1]]
             hover = f"{escape_text(name)}<br>silhouette %{{x:.3f}}<extra></extra>"
             line = {"color": colour, "width": 1, "shape": "vh"}
-            area = {"fill": "tozerox", "mode": "lines", "line": line, "hovertemplate": hover}
+            area: dict[str, Any] = {"fill": "tozerox", "mode": "lines", "line": line, "hovertemplate": hover}
             figure.add_scatter(x=samples, y=heights, col=column, **area)
-            middle = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
+            middle: dict[str, Any] = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
             figure.add_scatter(x=[mean, mean], y=ends, col=column, **middle)
             names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
             middles.append(sum(ends) / 2)

@@ -80,7 +80,7 @@ def split_words(table: pd.DataFrame) -> pd.DataFrame:
             return ""
         return percent(float(cell)) if name in ("unknown", "cut", "inside a training text") else count(round(cell))
 
-    columns = {name: [words(name, cell) for cell in column] for name, column in table.items() if name != "split"}
+    columns = {name: [words(name, cell) for cell in table[name]] for name in map(str, table) if name != "split"}
     return table[["split"]].assign(**columns)
 
 
@@ -332,8 +332,8 @@ def draw_lengths(shown: Lengths, look: Look) -> go.Figure:
         figure.add_shape(type="line", x0=end, x1=end, y0=0, y1=top * 1.12, line=line)
         text = f"read to {end}: {percent(tokens['cut_texts_share'])} of the texts are cut"
         late = end > right / 2  # written where there is room for it
-        side = {"xanchor": "right" if late else "left", "yanchor": "bottom", "xshift": 2 if late else -2}
-        figure.add_annotation(x=end, y=top * 1.12, text=text, font={"color": t.ink}, **side)
+        side: dict[str, Any] = {"xanchor": "right", "xshift": 2} if late else {"xanchor": "left", "xshift": -2}
+        figure.add_annotation(x=end, y=top * 1.12, yanchor="bottom", text=text, font={"color": t.ink}, **side)
     figure.update_xaxes(title="tokens in a text", range=[0, right * 1.01])
     figure.update_yaxes(title="texts per token of length", range=[0, top * 1.3])
     figure.update_layout(margin={"t": 8}, bargap=0)
@@ -374,7 +374,7 @@ def draw_measured(shown: Measured, look: Look) -> go.Figure:
     ]
     for name, marker in zip(table.columns.drop("phenomenon"), (ring, *dots), strict=False):
         hover = f"%{{y}}<br>{escape_text(name)} %{{x:.3f}}<extra></extra>"
-        own = {"mode": "markers", "marker": marker, "hovertemplate": hover}
+        own: dict[str, Any] = {"mode": "markers", "marker": marker, "hovertemplate": hover}
         figure.add_scatter(x=table[name], y=names, name=escape_text(name), **own)
     figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
     figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})

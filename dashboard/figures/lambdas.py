@@ -256,8 +256,9 @@ def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, 
         draw(x, shown(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
     if seeds := over_seeds(tracks, place, scale):
         grid, (low, mean, high) = seeds
-        band = {"fill": "toself", "fillcolor": _clear(t.accent), "line": {"width": 0}, "hoverinfo": "skip"}
-        figure.add_scatter(x=[*grid, *grid[::-1]], y=[*high, *low[::-1]], name="range over seeds", **band, **at)
+        band: dict[str, Any] = {"fill": "toself", "fillcolor": _clear(t.accent), "line": {"width": 0}, **at}
+        band |= {"x": [*grid, *grid[::-1]], "y": [*high, *low[::-1]], "hoverinfo": "skip"}
+        figure.add_scatter(name="range over seeds", **band)
         draw(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
     values = shown(focus.curves.lambdas[place], scale)
     draw(x, values, focus.run, t.accent, size(3))
@@ -268,14 +269,14 @@ def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
     """Write on the page's colour, so that the line of zero does not strike it through."""
-    look_of = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
+    look_of: dict[str, Any] = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
 def _reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
     """Draw the paper's value, named on the side where the curve does not start."""
     figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
-    side = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
+    side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
     font = {"color": look.tokens.muted}
     figure.add_annotation(x=0, y=value, text=f"reported {number(value, 4)}", font=font, **side, **at)
 

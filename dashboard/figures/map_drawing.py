@@ -88,7 +88,7 @@ def draw_map(
     if upon.placed is not None:
         size, name = look.size(17 if flat else 9), "your sentence"
         marker = {"size": size, "symbol": "diamond", "color": t.accent, "line": {"color": t.paper, "width": 3}}
-        said = {"hovertext": escape_text(clipped(upon.placed.text, 80)), "name": name}
+        said: dict[str, Any] = {"hovertext": escape_text(clipped(upon.placed.text, 80)), "name": name}
         hover = f"{name}<br>%{{hovertext}}<extra></extra>"
         _scatter(figure, upon.placed.place[None], marker=marker, hovertemplate=hover, **said)
     for name, at in upon.names if flat else ():

@@ -152,17 +152,20 @@ def square(
         marker={"color": [colour(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
         customdata=[[i, j] for i, j in cells],
         text=[words(i, j) for i, j in cells],
-        **{"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "constraintext": "none"},
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        constraintext="none",
         textfont={"size": look.size(18 if few else 14), "color": t.ink},
         hovertext=[hover(i, j) for i, j in cells],
         hovertemplate="%{hovertext}<extra></extra>",
         selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
         unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
     )
-    ticks = {"tickfont": {"size": look.size(16 if few else 14), "color": t.ink}}
-    across = {"tickvals": places, "ticktext": list(columns), "range": [-0.5, n - 0.5], "title": titles[1]}
-    down = {"tickvals": [n - 0.5 - i for i in places], "ticktext": list(rows), "range": [0, n], "title": titles[0]}
-    figure.update_xaxes(side="top", **across, **ticks)
-    figure.update_yaxes(showgrid=False, tickangle=-90 if few else 0, **down, **ticks)
+    ticks: dict[str, Any] = {"tickfont": {"size": look.size(16 if few else 14), "color": t.ink}}
+    figure.update_xaxes(side="top", tickvals=places, ticktext=list(columns), title=titles[1])
+    figure.update_xaxes(range=[-0.5, n - 0.5], **ticks)
+    figure.update_yaxes(tickvals=[n - 0.5 - i for i in places], ticktext=list(rows), title=titles[0], range=[0, n])
+    figure.update_yaxes(showgrid=False, tickangle=-90 if few else 0, **ticks)
     figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
     return figure.drawn()

@@ -178,9 +178,8 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
     names = [escape_text(clipped(cell.label, LONGEST)) for cell in cells]
-    rows = {"tickvals": places, "ticktext": names, "range": [len(cells) - 0.5, -0.5], "tickfont": {"color": t.ink}}
     figure.update_xaxes(title=escape_text(shown.metric), showgrid=True, tickformat=".3f", nticks=8)
-    figure.update_yaxes(**rows)
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[len(cells) - 0.5, -0.5], tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
     return figure.drawn()
 

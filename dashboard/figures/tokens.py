@@ -145,7 +145,7 @@ def token_rows(
         layout["shapes"] = [pattern] if pattern else []
     else:
         layout["annotations"] = [
-            {"x": x, "y": y, "text": number(value, 2)}
+            {"x": x, "y": y, "text": number(float(value), 2)}
             | {"font": {"size": size(13), "color": readable(t, colour(t, float(z[y, x]), top))}}
             for (y, x), value in np.ndenumerate(values)
         ]

@@ -60,8 +60,8 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
         best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
         at, text = curves.epoch[best], f"lowest {number(curves.validation_loss[best])}"
         figure.add_vline(x=at, line={"color": t.ink, "width": 1, "dash": "dot"})
-        corner = {"yref": "y domain", "xanchor": "left", "yanchor": "top", "xshift": 6, "font": {"color": t.ink}}
-        figure.add_annotation(x=at, y=0.99, text=text, **corner)
+        corner: dict[str, Any] = {"yref": "y domain", "xanchor": "left", "yanchor": "top", "xshift": 6}
+        figure.add_annotation(x=at, y=0.99, text=text, font={"color": t.ink}, **corner)
     _name_lines(figure, curves, look)
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_epoch_ticks(curves.epochs))
     figure.update_xaxes(range=[0, curves.epochs * NAMES], row=1, col=1)
@@ -136,7 +136,7 @@ def _lambda_panel(
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
         figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
         colour = t.muted if layer < layers / 2 else t.ink
-        own = {"font": {"color": colour}, "bgcolor": t.paper}  # the line of zero must not strike it through
+        own: dict[str, Any] = {"font": {"color": colour}, "bgcolor": t.paper}  # over the line of zero
         figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
     figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
     figure.update_yaxes(range=list(limits), **at)

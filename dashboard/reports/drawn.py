@@ -174,8 +174,8 @@ def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str,
         words, other = (_words(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": difference(words, other), "config": config(name)}
         style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"
-        about = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
-        return write_node(element("div", **about))
+        chart = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
+        return write_node(element("div", **chart))
     if isinstance(light, Table):
         return wrapped(light.html().replace("<table>", f"<table><caption>{write_node(title)}</caption>", 1), title)
     assert isinstance(light, Component) and isinstance(dark, Component)

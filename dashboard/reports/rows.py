@@ -33,7 +33,7 @@ class Kept:
         return len(self.places) == self.of
 
 
-def kept(wrong: np.ndarray, sizes: Sequence[int], coded: np.ndarray | None = None) -> Kept:
+def kept(wrong: np.ndarray, sizes: Sequence[int] | np.ndarray, coded: np.ndarray | None = None) -> Kept:
     """Choose as many rows as a report holds, by their bytes: all that were coded, then what is wrong first."""
     given = np.zeros(len(wrong), bool) if coded is None else coded
     order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
