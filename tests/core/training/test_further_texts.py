@@ -1,6 +1,7 @@
 """Further texts to learn from: long ones made of short ones, and made-up words, of which a model learns to doubt."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from core.training.batches import Examples
 from core.training.config import further
 from core.training.further_texts import groups, with_joined, with_nonsense
 
+STARTERS = RunStore(Path(__file__).parents[3] / "trained")
 TEXTS = ["a good film", "a bad film", "not bad", "a very long and rather dull film"]
 TOKENIZER = fit_tokenizer(TEXTS, TextConfig(min_freq=1, max_length=12))
 SAID = [*TEXTS[:3], "영화가 정말 재미있어요"]
@@ -96,12 +98,12 @@ def test_of_several_labels_and_of_a_teacher_too():
 @pytest.mark.slow
 def test_a_model_that_was_taught_doubt_answers_unknown_words_with_the_class_prior(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    store, starter = RunStore(tmp_path / "runs"), "starter-ndt-pm1-n2"
+    store = RunStore(tmp_path / "runs")
     small = {"model.width": 32, "model.ff_width": 32, "training.batch_size": 32, "training.lr": 3e-3}
     small |= {"data.limit": 2000, "training.epochs": 6, "training.threads": 1, "training.nonsense": 0.02}
     result = api.train(settings=small, model="vanilla", name="doubting", store=store)
     assert result["status"] == "done"
-    doubting, believing = load_run(store, "doubting"), load_run(RunStore(), starter)
+    doubting, believing = load_run(store, "doubting"), load_run(STARTERS, "starter-ndt-pm1-n2")
     assert believing.record.config.training.nonsense == 0
     doubted, believed = (
         abs(each.predict(["zzz qqq www"]).probabilities[0, 1] - 0.5)  # the built-in corpus is balanced
