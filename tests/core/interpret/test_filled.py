@@ -1,4 +1,4 @@
-"""Models that read padding as text (`pad_mode` as_released), inspected: many places are folded into one."""
+"""Models that read padding as text (`pad_mode` as_released), inspected, against a float64 rewrite from the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from small_models import LONGEST, make, small
 
 from core.interpret.sentence import PADDING, inside, inspect_text
 from core.models.presets import PRESETS
-from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from dashboard.inside import page
@@ -28,20 +27,66 @@ def released(preset: str, **change) -> torch.nn.Module:
     return make(dataclasses.replace(config, pad_mode="as_released", **change), torch.float32)
 
 
-def unmasked(model: torch.nn.Module) -> tuple[list[np.ndarray], np.ndarray]:
-    """Maps (H, F, F) of every layer and the probabilities: the text filled up to F places, none of them masked."""
-    ids = TOKENIZER.encode(TEXT).ids
-    filled = torch.tensor([[*ids, *[0] * (LONGEST - len(ids))]])
-    with torch.no_grad():
-        output = model(Batch(filled, torch.ones_like(filled, dtype=torch.bool)), trace=True)
-    return [layer.combined[0].numpy() for layer in output.trace.layers], output.logits[0].softmax(-1).numpy()
+def softmax(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
+
+
+def rotated(x: np.ndarray) -> np.ndarray:
+    """Interleaved pairs turned by place / 10000^(2j/d), places from 0."""
+    places, d = np.arange(x.shape[-2])[:, None], x.shape[-1]
+    angle = places / 10000 ** (np.arange(0, d, 2) / d)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = np.empty_like(x)
+    turned[..., 0::2] = even * np.cos(angle) - odd * np.sin(angle)
+    turned[..., 1::2] = even * np.sin(angle) + odd * np.cos(angle)
+    return turned
+
+
+def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.ndarray]:
+    """Maps (H, F, F) of every layer and the probabilities: no mask anywhere, all F places read and pooled."""
+    w = {name: value.double().numpy() for name, value in model.state_dict().items()}
+    x = w["embedding.weight"][[*ids, *[0] * (LONGEST - len(ids))]]
+    d = x.shape[1]
+    second = "layers.0.attention.temperature" in w
+    if not second:
+        angle = np.arange(LONGEST)[:, None] / 10000 ** (np.arange(0, d, 2) / d)
+        x = x + np.stack([np.sin(angle), np.cos(angle)], -1).reshape(LONGEST, d)
+    heads, maps = model.layers[0].attention.heads, []
+    for i in range(len(model.layers)):
+        at = f"layers.{i}."
+
+        def linear(name: str, y: np.ndarray, at: str = at) -> np.ndarray:
+            return y @ w[f"{at}{name}.weight"].T + w[f"{at}{name}.bias"]
+
+        q, k, v = (
+            linear(f"attention.{name}", x).reshape(LONGEST, heads, -1).swapaxes(0, 1)
+            for name in ("query", "key", "value")
+        )
+        if second:
+            q, k = (y / np.linalg.norm(y, axis=-1, keepdims=True) for y in (rotated(q), rotated(k)))
+            scores = w[f"{at}attention.temperature"] * q @ k.swapaxes(1, 2)
+        else:
+            scores = q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1])
+        maps.append(softmax(scores))
+        joined = (maps[-1] @ v).swapaxes(0, 1).reshape(LONGEST, d)
+        norm = (w[f"{at}attention_norm.weight"], w[f"{at}attention_norm.bias"])
+        x = layer_norm(x + linear("attention.out", joined), *norm)
+        hidden = np.maximum(linear("feedforward.up", x), 0)
+        norm = (w[f"{at}feedforward_norm.weight"], w[f"{at}feedforward_norm.bias"])
+        x = layer_norm(x + linear("feedforward.down", hidden), *norm)
+    return maps, softmax(w["head.weight"] @ x.mean(0) + w["head.bias"])
 
 
 @EITHER
 def test_words_keep_their_own_rows_and_the_last_one_holds_all_padding(preset):
     model, n = released(preset), 4
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    maps, chances = unmasked(model)
+    maps, chances = naive(model, TOKENIZER.encode(TEXT).ids)
     assert view.tokens == ("not", "bad", "at", "all", f"{PADDING} × {LONGEST - n}")
     assert view.unknown == (False,) * 5 and view.filled == LONGEST - n
     np.testing.assert_allclose(list(view.probabilities.values()), chances, atol=1e-6)
@@ -58,7 +103,7 @@ def test_words_keep_their_own_rows_and_the_last_one_holds_all_padding(preset):
 def test_how_much_lies_on_padding_is_told_as_data_and_on_the_html_page(preset):
     model = released(preset)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    maps, _ = unmasked(model)
+    maps, _ = naive(model, TOKENIZER.encode(TEXT).ids)
     padding = json.loads(json.dumps(inside(view), allow_nan=False))["padding"]
     assert padding["places"] == LONGEST - 4
     np.testing.assert_allclose(padding["weight"], [full[:, :, 4:].sum(-1).mean(-1) for full in maps], atol=1e-6)
