@@ -1,7 +1,7 @@
 """Tables with intervals: names left, an interval on one shared axis, the number, the verdict in words.
 
-For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data; it is drawn by
-`interval_drawing.py`, and shown on a page by `dashboard.widgets.marks`, which adds keyboard and picking.
+For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data, drawn by
+`interval_drawing`; on a page `assets/marks.js` adds keyboard and picking.
 """
 
 from __future__ import annotations

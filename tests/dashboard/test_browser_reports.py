@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from browsing import ROOT, is_too_wide, settle, violations, visit
+from browsing import ROOT, is_too_wide, open_page, settle, violations, visit
 from playwright.sync_api import Page, expect
 from reports import packed
 
@@ -166,7 +166,7 @@ def test_the_buttons_of_performance_errors_and_compare_make_it(browser, server, 
         ("errors?run=one", "one"),
         ("compare?compare=one&compare=two", "one · two"),
     ):
-        page.goto(f"{server}/{link}")
+        open_page(page, f"{server}/{link}")
         page.get_by_role("button", name="Report · HTML").click()
         save = page.get_by_role("button", name="Save the report")
         save.wait_for()

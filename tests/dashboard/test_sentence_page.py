@@ -342,3 +342,29 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
     app.button(key="passage-1").click().run()
     assert not app.exception and app.text_input(key=state.TEXT).value == BAD.strip()
     assert not passages(app) and "Passage by passage" not in markup(app), "thirty words are one passage"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "settings", "shows"),
+    [("lexicon", {}, "Polarity of each token"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
+)
+def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
+    """What its words are read as is there without attention too; nobody sees an empty figure."""
+    read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
+    api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
+    said = markup(opened(app, run=preset))
+    assert f"{preset} has no attention to look into" in said
+    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows]
+
+
+@pytest.mark.slow
+def test_of_two_thousand_words_every_passage_is_listed(app, runs):
+    opened(app, text="good film " * 1000)
+    assert len(passages(app)) == 50
+
+
+@pytest.mark.slow
+def test_forty_words_are_one_passage(app, runs):
+    opened(app, text="good " * 40)
+    assert not passages(app) and "Passage by passage" not in markup(app)

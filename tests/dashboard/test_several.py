@@ -92,7 +92,7 @@ def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
     assert 'class="s-on"' in shown and "threshold" in shown and "so the numbers do not sum to 1" in shown
 
 
-def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have(app, runs):
+def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
     opened(app, "sentence", text="word1 warm late word2")
     ought = next(each for each in app.multiselect if each.label == "It ought to have")
     assert set(ought.value) <= set(LABELS)
@@ -109,6 +109,8 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have(app, runs):
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
     opened(app, "behave")
     assert "2 kept" in words(app) and not app.exception
+    api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
+    assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
 
 def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
@@ -123,3 +125,21 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, mon
     app.selectbox(key=state.CLASS).set_value("warm").run()
     table = next(frame.value for frame in app.dataframe if "text" in frame.value)
     assert len(table) and all("warm" in text.split() for text in table["text"])
+
+
+@pytest.mark.slow
+def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
+    store, text = RunStore(runs), "word1 late warm"
+    opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
+    app.button(key="flip-start").click().run()
+    for _ in range(40):
+        if "flip-stop" not in [each.key for each in app.button]:
+            break
+        app.run()
+    found = api.flip("several", text, target="late", store=store)
+    assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
+    assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
+    now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
+    gap = now["probabilities"]["late"] - before["probabilities"]["late"]
+    assert f"pinned: +{gap:.3f}" in words(app)
+    assert "How far a negation reaches" in words(app) and not app.exception

@@ -1,8 +1,10 @@
-"""Verbs that look inside, of a run on a tiny encoder: none has a line about backbones."""
+"""Every verb that asks a run, of a run on a tiny encoder: none has a line about backbones."""
 
 from __future__ import annotations
 
+import inspect
 from math import exp, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
 TEXT, SHORT = "good film, not bad", "good film"
+OF_FILES = ("codes_", "counter_examples_", "resume", "runs_cancel", "runs_export", "runs_remove", "runs_show")
+"""What takes the files of a run and no model: held in tests of their own."""
 SETTINGS = {
     "data.split": "0.6/0.2/0.2",
     "training.threads": 1,
@@ -28,7 +32,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    """Run `own`, with sigma, on an encoder whose positions begin at 2.
+    """Runs `own` and `plain`, with sigma and without, on an encoder whose positions begin at 2.
 
     `tests/core/models/test_pretrained.py` and `tests/core/interpret/test_steps_encoder.py` have all families.
     """
@@ -41,6 +45,8 @@ def store(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
         api.train(str(folder / "films.csv"), "pretrained", given, name="own", store=found)
+        none = {**given, "model.attention.lexical": "none", "text.lexicon": ""}
+        api.train(str(folder / "films.csv"), "pretrained", none, name="plain", store=found)
     return found
 
 
@@ -49,6 +55,14 @@ def said(store):
     """What it says of `TEXT`: its label and the logarithm of that label's odds."""
     (found,) = api.predict("own", [TEXT], store=store)["predictions"]
     return found["label"], log(found["probabilities"][found["label"]] / (1 - found["probabilities"][found["label"]]))
+
+
+def test_every_verb_that_asks_a_run_is_asked_here():
+    names = {each.partition(":")[2] for each in api.VERBS.values()}.union(*api.PYTHON.values())
+    first = {name: next(iter(inspect.signature(getattr(api, name)).parameters), "") for name in names}
+    named = [name for name, parameter in first.items() if parameter == "run" and not name.startswith(OF_FILES)]
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert sorted(name for name in named if f"api.{name}(" not in source) == []
 
 
 def test_the_history_has_its_epochs_and_the_predictions_are_those_of_the_metrics(store):
@@ -126,3 +140,24 @@ def test_spaces_of_the_test_sentences(store):
     assert api.project("own", method="pca", store=store)["n"] == api.groups("own", store=store)["n"] == 32
     near = [each["distance"] for each in api.neighbours("own", TEXT, store=store)["neighbours"]]
     assert len(near) == 10 and near == sorted(near)
+
+
+def test_errors_slices_shift_and_behaviour(store):
+    wrong = api.errors("own", store=store)
+    rows = api.runs_predictions("own", store=store)
+    assert wrong["wrong"] == (rows["label"] != rows["predicted"]).sum()
+    api.slices("own", save="good", where=["text~good"], store=store)
+    (slice,) = api.slices("own", store=store)["slices"]
+    assert slice["name"] == "good" and slice["n"] == rows["text"].str.contains("good").sum()
+    assert api.shift("own", store=store)["n"] == {"training": 96, "split": 32}
+    assert api.behave("own", store=store)["suite"]["tests"] > 40
+
+
+def test_two_of_them_beside_each_other_drawn_and_reported(store, tmp_path):
+    pair = api.compare("own", "plain", store=store)["pairs"][0]
+    scores = [store.read(name).results["metrics"]["test"]["accuracy"] for name in ("own", "plain")]
+    assert pair["difference"] == pytest.approx(scores[0] - scores[1])
+    assert api.figure("own", "roc", store=store).data
+    assert api.figures("own", tmp_path / "all", only=["confusion"], store=store)["files"]
+    report = api.report("own", tmp_path / "own.html", store=store)
+    assert {"results", "errors", "map", "learning", "model"} <= {each["name"] for each in report["sections"]}

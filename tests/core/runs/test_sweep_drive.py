@@ -116,7 +116,7 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
 
 @pytest.mark.slow
 def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
-    quick(20)
+    quick(600)  # or until it is cancelled, however busy the machine is
     saved = plan(store, seeds=(0, 1))
     with driving(store, saved):
         until(lambda: states(store, saved)[0] == "running")
@@ -132,6 +132,8 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
         wish.set()
     assert "running" not in states(store, saved), "a wish to stop cancels too"
     assert states(store, saved).count("cancelled") > after.count("cancelled")
+    quick(0)
+    assert sweep_drive.drive(store, saved).counts["done"] == 4, "a later call finishes it"
 
 
 @pytest.mark.slow
