@@ -132,7 +132,7 @@ def _place(word: interpret.explain.Word) -> dict[str, Any]:
 
 
 def _checked(found: interpret.explain.Explanation) -> dict[str, Any]:
-    """Return what is known of the errors of a method."""
+    """Return whether the pushes of a method add up, and their errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
         "completeness": None if complete is None else dataclasses.asdict(complete),

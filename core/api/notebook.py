@@ -57,7 +57,7 @@ def runs(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
-    """A sentence: as it was typed, what the model says, probabilities as bars, the mean map of the last layer."""
+    """Write a sentence as it was typed, what the model says, probabilities as bars, the mean map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
@@ -71,7 +71,7 @@ def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
 
 
 def _mixture(view: interpret.sentence.SentenceView) -> str:
-    """What the answer is made of, where TF-IDF is mixed in."""
+    """Write what the answer is made of, where TF-IDF is mixed in."""
     parts = view.mix.parts if view.mix else {}
     return _table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
@@ -104,7 +104,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _map_table(view: interpret.sentence.SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
-    """One map (L, L), rows read; `full` is the weight that is shown in full ink."""
+    """Write one map (L, L), rows read; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'

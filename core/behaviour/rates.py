@@ -129,7 +129,7 @@ class RateDifference:
         return least if self._beyond(least) > 0 else float(brentq(self._beyond, least, 1.0, xtol=1e-14))
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Square and add the two intervals of `Failures` at level 1 − alpha (Newcombe, Stat. Med. 1998, 17:2635).
+        """Return the interval at level 1 − alpha from those of both `Failures` (Newcombe, Stat. Med. 1998, 17:2635).
 
         His method 10 but for one thing: φ is not corrected for continuity. Since sentences of one template count less,
         two equally good runs are told apart in 1 to 6 % of simulated suites without it.

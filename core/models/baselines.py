@@ -67,7 +67,7 @@ class ReadsVectors(Plain):
         return None if self.segments is None else MARK
 
     def embed(self, batch: Batch) -> Tensor:
-        """(B, L, d): the vector of each token, what its text adds not yet in it."""
+        """Return (B, L, d): the vector of each token, without what is added for its text."""
         found: Tensor = self.embedding(batch.ids)
         return found
 

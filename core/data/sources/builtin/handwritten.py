@@ -33,7 +33,7 @@ def class_names(classes: int) -> tuple[str, ...]:
 
 
 def labels(scores: np.ndarray, classes: int) -> np.ndarray:
-    """See scores from -2 to 2 as class numbers (int64): 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
+    """Return scores from -2 to 2 as class numbers: 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
     return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
 
 
