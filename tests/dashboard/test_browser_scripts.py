@@ -7,7 +7,7 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import settle, switch_theme, visit
+from browsing import looks, settle, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -69,12 +69,9 @@ def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(brow
         small = page.locator(".words ul li small").first
         assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
     for text in TEXTS[4:]:  # words without end
-        page.emulate_media(color_scheme="light")
         sentence(page, address, text)
-        for width, theme in ((1440, "light"), (1024, "dark")):
-            page.set_viewport_size({"width": width, "height": 900})
-            switch_theme(page, theme)
-            assert overflow(page) == 0, (text, width)
+        for look in looks(page):
+            assert overflow(page) == 0, (text, look)
         drawn = page.locator(".head_view svg text").evaluate_all("all => all.map((each) => each.textContent)")
         assert drawn and all(len(word) <= 14 for word in drawn)
     assert complaints == []
