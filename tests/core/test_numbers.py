@@ -1,7 +1,5 @@
 """How whole numbers and shares are written, here and on the pages."""
 
-from __future__ import annotations
-
 from core.numbers import count, whole_percent
 
 

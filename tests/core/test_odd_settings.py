@@ -1,7 +1,5 @@
 """Whatever is typed as a setting: it is taken, or a sentence of sane length says what is wrong with it."""
 
-from __future__ import annotations
-
 import math
 import random
 

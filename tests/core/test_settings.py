@@ -1,7 +1,5 @@
 """What is declared beside a setting: its words, its range, and what it needs to do anything."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -1,7 +1,5 @@
 """Presets found by paper and shown whole."""
 
-from __future__ import annotations
-
 import pytest
 from structures import STRUCTURES
 

@@ -1,7 +1,5 @@
 """Every verb that asks a run, of a run on a tiny encoder: none has a line about backbones."""
 
-from __future__ import annotations
-
 import inspect
 from math import exp, log
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`sentiscope codes …` and `run.codes`: the same answers, tables, files and refusals."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

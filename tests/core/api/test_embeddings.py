@@ -1,7 +1,5 @@
 """`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and what is said where there is nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and refusals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Who may reach the server, and that it ends with the command."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What a notebook shows of runs and sentences: facts, numbers, one map; nothing that was typed is executed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

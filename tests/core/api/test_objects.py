@@ -1,7 +1,5 @@
 """A run and a sentence as objects: the same as the verbs say, and errors that help."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

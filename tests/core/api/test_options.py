@@ -1,7 +1,5 @@
 """One name for one thing on all commands: an option that is not in this table is a new word that people must learn."""
 
-from __future__ import annotations
-
 import pytest
 import typer
 

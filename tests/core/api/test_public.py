@@ -1,7 +1,5 @@
 """`import sentiscope`: core's own objects under a name that a person knows, from any folder."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """A run is asked once; what it said is kept beside the machine's other results."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A written test to its cases: how many, which, and what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.behaviour.build import combinations, draw, filling

@@ -1,7 +1,5 @@
 """Which answers pass, on answers that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The suite that comes with Sentiscope: large enough, nothing twice, everything can be asked."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

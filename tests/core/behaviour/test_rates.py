@@ -1,7 +1,5 @@
 """Failure rates and their intervals, against closed formulas, scipy and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Suites as files: what is no suite is refused with the line or the field; a table is one too."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.behaviour.read import parse, read_suite

@@ -1,7 +1,5 @@
 """Counter-examples join the training split and nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

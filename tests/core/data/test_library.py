@@ -1,7 +1,5 @@
 """A person's own files: kept by content, named harmlessly, read back with distrust."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """Nearest rows and the purity of neighbourhoods against scikit-learn and against closed formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors

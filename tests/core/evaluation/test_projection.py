@@ -1,7 +1,5 @@
 """Maps of embeddings against scikit-learn and against their own definitions."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Silhouettes: scikit-learn's numbers, quicker, and a reason where there are none."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

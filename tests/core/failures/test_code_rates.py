@@ -1,7 +1,5 @@
 """Random draws, and rates that are told only where the rows that were read can tell."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Cohen's κ is that of scikit-learn, its interval that of statsmodels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score

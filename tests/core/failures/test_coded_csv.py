@@ -1,7 +1,5 @@
 """Codes go out as CSV and come back as they were, whatever is written in them; bad rows are named."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

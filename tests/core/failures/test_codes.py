@@ -1,7 +1,5 @@
 """The codebook and its codings: names, digits, merge and split, and what rules see of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from answering import answering, right_where, texts

@@ -1,7 +1,5 @@
 """A class's list of counter-examples, and the copy that a training takes along."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Columns of dates in every way of writing, against pandas told the format; what is none, and what could be two."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

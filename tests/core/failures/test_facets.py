@@ -1,7 +1,5 @@
 """Words of a filter: which columns are one, how many rows each option would leave, against pandas; what is typed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

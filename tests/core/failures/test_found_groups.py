@@ -1,7 +1,5 @@
 """Groups in a space where they were planted: who is in them, what they are called, and who is in none."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

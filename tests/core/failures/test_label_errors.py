@@ -1,7 +1,5 @@
 """Confident learning against its definition, row by row, and texts with two labels against pandas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

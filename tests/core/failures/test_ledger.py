@@ -1,7 +1,5 @@
 """Changes that are kept whole, taken back exactly, and never lost, however many write."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Nearest training texts against cosines written out, and texts that stand in training with other labels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Log-odds with an informative prior against the formula written out, phrase by phrase."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Risk ratios, intervals and corrections against statsmodels; counts against plain pandas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

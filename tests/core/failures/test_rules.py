@@ -1,7 +1,5 @@
 """Rules against plain pandas, row by row, and refusals that say what there is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

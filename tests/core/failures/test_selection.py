@@ -1,7 +1,5 @@
 """Selections: what a link carries and gives back, which rows they have and in which order, and what they say."""
 
-from __future__ import annotations
-
 import json
 import os
 

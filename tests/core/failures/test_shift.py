@@ -1,7 +1,5 @@
 """Shift: nothing where both sides are drawn alike, a planted word and the numbers of known libraries."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

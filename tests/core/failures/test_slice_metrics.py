@@ -1,7 +1,5 @@
 """The metrics of some rows are those of scikit-learn on these rows, with intervals; what is not defined is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Slices: kept for the data of a run under a name, with their sentences, and refused where they cannot be."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table of a split: its numbers against plain NumPy and pandas, and names of rows that last."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Every tag row by row against plain pandas, of runs that were evaluated; what is absent says why."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Near duplicates against all pairs, neighbours against scikit-learn."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

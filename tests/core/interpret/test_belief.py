@@ -1,7 +1,5 @@
 """Explanations measured on sentences of a model whose answers are a known sum over words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

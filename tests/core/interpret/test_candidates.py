@@ -1,7 +1,5 @@
 """What may stand in place of a word: opposites of a lexicon, neighbours by brute force, casing, whole words only."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

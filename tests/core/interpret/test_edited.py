@@ -1,7 +1,5 @@
 """Pushes of words and parts under an edit: those of the model that is changed so, also where it reads what is left."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Changes inside a model: what a link says, what is refused, and how it is said in words."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from types import SimpleNamespace

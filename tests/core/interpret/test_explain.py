@@ -1,7 +1,5 @@
 """What each word does to an answer: deletion by hand, methods by what a model provides, spans, agreement, limits."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Models that read padding as text (`pad_mode` as_released), inspected, against a float64 rewrite from the paper."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

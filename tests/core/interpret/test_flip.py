@@ -1,7 +1,5 @@
 """The smallest flip: against brute force, proven or not, within the readings, stopped, texts of odd lengths."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import chain, combinations, pairwise
 

@@ -1,7 +1,5 @@
 """Gradients at the vectors of words: exact where a formula is known, complete, and nothing left behind."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves over λ: the same as a person's intervention at every value, as trained where it should be, nothing left."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What silencing a part does: closed formulas, the same as a person's intervention, and nothing left behind."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The inside of one text in another: all of the last layer is the donor, nothing changes nothing, linear parts."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

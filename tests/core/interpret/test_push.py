@@ -1,7 +1,5 @@
 """Log-odds, Shapley values and agreement: closed formulas, enumeration, references."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 

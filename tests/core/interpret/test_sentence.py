@@ -1,7 +1,5 @@
 """One inspected sentence: aligned with its tokens, equal to the trace, honest about what the model did not see."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Pushes of many texts, read at once, are those that `explain` finds one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_readers import TEXT, reader

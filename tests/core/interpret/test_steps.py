@@ -1,7 +1,5 @@
 """Each stage follows from the one before by its formula, is what the model has there, and ends where `predict` does."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

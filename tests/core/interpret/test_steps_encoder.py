@@ -1,7 +1,5 @@
 """A pretrained encoder computed anew: every family and head, sigma, a pair and edits, against what it says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Words put between a negation and its word: the texts, what is refused, and what a model with a known reach says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

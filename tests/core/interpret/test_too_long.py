@@ -1,7 +1,5 @@
 """Texts that are too long are cut once, then edited: no token comes in that the model does not read of the whole."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

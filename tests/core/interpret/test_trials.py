@@ -1,7 +1,5 @@
 """Rules that leave the meaning alone, and the words that are the same afterwards."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Thresholds of an explanation, calibrated on models that are known; here at a quarter of the size."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from toys import labelled, opinions, sentences, toy

@@ -1,7 +1,5 @@
 """The papers' numbers: all there, and found for the run they answer to."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from math import sqrt

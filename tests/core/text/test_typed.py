@@ -1,7 +1,5 @@
 """Words of a typed text: spans in any script, texts without them, and which tokens are theirs."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
