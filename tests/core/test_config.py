@@ -11,16 +11,14 @@ from core.recipes import apply
 from core.runs.configuration import configure
 
 
-def test_text_becomes_values_of_the_right_type():
+def test_text_becomes_values_of_the_right_type_and_they_survive_json():
     typed = {"training.epochs": "3", "training.lr": "1e-3", "model.attention.row_norm": "yes", "data.name": "a b.csv"}
     config = compose("ndt-01-n3", typed)
     assert (config.training.epochs, config.training.lr, config.data.name) == (3, 1e-3, "a b.csv")
     assert config.model.attention.row_norm is True and config.model.attention.components == 3
-
-
-def test_settings_survive_json():
     config = compose("differential", {"model.attention.lambda_per_head": True})
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
+    assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
 
 
 @pytest.mark.slow
@@ -61,10 +59,6 @@ def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released
 def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
     for name in FINE_TUNINGS:
         assert compose(PRESET, apply(name, PRESET).settings).text.lookalikes == 0, name
-
-
-def test_a_pair_is_split_at_its_first_sign():
-    assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
 
 
 REFUSED = {
@@ -230,12 +224,8 @@ def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
 
 
 def test_the_penalty_on_maps_is_refused_where_long_texts_have_none():
-    settings = {
-        "training.diversity": 0.1,
-        "model.attention.window": 64,
-        "model.attention.mixing": "additive",
-        "model.attention.components": 2,
-    }
+    settings = {"training.diversity": 0.1, "model.attention.window": 64}
+    settings |= {"model.attention.mixing": "additive", "model.attention.components": 2}
     assert compose("vanilla", {**settings, "text.max_length": 1024}).training.diversity == 0.1
     with pytest.raises(ConfigError, match=r"choose text\.max_length=1024"):
         compose("vanilla", {**settings, "text.max_length": 1025})

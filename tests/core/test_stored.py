@@ -61,10 +61,7 @@ REFUSED = {
     "empty": (b"", "it is empty"),
     "no text": (b"\x80\x81", "line 1 is no JSON"),
     "nested": (b"[" * 100_000, "nested more than 64 deep"),
-    "nested a little too deep": (
-        b'{"count": 1, "later": ' + b"[" * 100 + b"]" * 100 + b"}",
-        "nested more than 64 deep",
-    ),
+    "a little too deep": (b'{"count": 1, "later": ' + b"[" * 100 + b"]" * 100 + b"}", "nested more than 64 deep"),
 }
 
 
@@ -75,15 +72,12 @@ def test_what_does_not_fit_is_refused_with_file_field_and_reason(tmp_path, conte
     assert len(str(refusal.value)) < 400
 
 
-def test_no_file_is_told_apart_from_a_damaged_one(tmp_path):
+def test_no_file_is_told_apart_from_a_damaged_one_and_one_too_large_is_not_read(tmp_path):
     with pytest.raises(FileNotFoundError):
         stored.read(tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(RunDamaged, match=r"folder\.json: cannot be read: this is a folder"):
         stored.read(tmp_path / "folder.json", Thing)
-
-
-def test_a_file_too_large_is_not_read(tmp_path):
     (tmp_path / "large.json").write_bytes(b" " * 2_000_000)
     with pytest.raises(RunDamaged, match="it has 2 MB, and at most 1 MB are read"):
         stored.read(tmp_path / "large.json", Thing, limit=1024**2)

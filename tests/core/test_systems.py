@@ -63,9 +63,8 @@ def test_every_setting_of_the_model_is_there_for_something():
     used = {name for preset in PRESETS for name, value in systems.settings()[preset].items() if value != usual[name]}
     used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
-    used |= {
-        name for preset in PRESETS for each in systems.trials(preset) for name in parse_settings(each["set"].split())
-    }
+    tried = [each["set"].split() for preset in PRESETS for each in systems.trials(preset)]
+    used |= {name for settings in tried for name in parse_settings(settings)}
     # By whoever trains a pretrained encoder, and by whoever has a lexicon besides VADER's.
     named = {"model.backbone", "model.attention.lexicons"}
     assert {name for name in usual if name.startswith("model.")} <= used | named
@@ -83,6 +82,6 @@ def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
     asked = {each["set"] for each in systems.trials("sentiformer")}
     assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
     assert systems.trials("cnn") == systems.trials("vanilla") == ()
-    assert systems.whole("lexical-hadamard")["trials"] == [
-        {"question": "Does sigma, which is at most 1, need more weight?", "set": "model.attention.lexical_strength=5"}
-    ]
+    question = "Does sigma, which is at most 1, need more weight?"
+    [trial] = systems.whole("lexical-hadamard")["trials"]
+    assert trial == {"question": question, "set": "model.attention.lexical_strength=5"}

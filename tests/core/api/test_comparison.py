@@ -13,12 +13,8 @@ STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 def place(tmp_path_factory):
     """A folder with a few labelled sentences of another kind."""
     folder = tmp_path_factory.mktemp("compare")
-    rows = [
-        f"The film was {word} number {n}.,{label},{kind}"
-        for n, (word, label, kind) in enumerate(
-            [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
-        )
-    ]
+    kinds = [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
+    rows = [f"The film was {word} number {n}.,{label},{kind}" for n, (word, label, kind) in enumerate(kinds)]
     own = "text,label,kind\n" + "\n".join(rows) + "\n"
     (folder / "own.csv").write_text(own)
     (folder / "codes.csv").write_text(own.replace(",negative,", ",0,").replace(",positive,", ",1,"))

@@ -18,12 +18,9 @@ def asked(kind, cases, answers, sides=BINARY, **more):
     return judge("run", suite, sides, np.array([answers[text] for text in suite.texts])).passed["t"]
 
 
-def test_the_answer_must_be_one_of_those_that_are_expected():
+def test_the_answer_must_be_one_that_is_expected_and_of_a_class_that_a_run_lacks_it_is_not_asked():
     cases = [Case(("a",), ("positive",)), Case(("b",), ("positive",)), Case(("b",), ("neutral", "negative"))]
     assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
-
-
-def test_a_run_is_not_asked_for_a_class_that_it_lacks():
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
 
@@ -85,16 +82,10 @@ def test_classes_without_a_polarity_are_refused_with_what_to_write():
     assert '--map joy=… --map "deep anger"=…' in str(told.value)
 
 
-def test_a_person_says_what_a_class_means():
+def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_names_do_not():
     chosen = {"Joy": "positive", "anger": "negative", "surprise": "none"}
-    assert sides_of("moods", ("joy", "anger", "surprise"), chosen) == {
-        "joy": "positive",
-        "anger": "negative",
-        "surprise": None,
-    }
-
-
-def test_the_order_of_the_data_says_it_where_names_do_not():
+    sides = {"joy": "positive", "anger": "negative", "surprise": None}
+    assert sides_of("moods", ("joy", "anger", "surprise"), chosen) == sides
     assert list(sides_of("r", ("3", "1", "2"), order=("1", "2", "3")).values()) == ["positive", "negative", "neutral"]
     mixed = ("negative", "fair", "neutral", "fine")
     assert list(sides_of("r", mixed, order=mixed).values()) == ["negative", "negative", "neutral", "positive"]

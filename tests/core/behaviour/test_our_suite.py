@@ -13,18 +13,12 @@ def suite():
     return our_suite()
 
 
-def test_it_has_forty_tests_of_ten_capabilities_and_all_three_kinds(suite):
+def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_many_templates(suite):
     assert len(suite.tests) >= 40 and len(suite.capabilities) >= 10
     assert {test.kind for test in suite.tests} == {"minimum", "invariance", "direction"}
     assert {test.must for test in suite.tests if test.kind == "direction"} == {"not weaken", "rise"}
-
-
-def test_every_test_rests_on_ten_sentences_or_more_and_not_on_too_many(suite):
     sizes = {test.name: len({text for case in test.cases for text in case.texts}) for test in suite.tests}
     assert {name: size for name, size in sizes.items() if not 10 <= size <= 90} == {}
-
-
-def test_every_capability_rests_on_many_templates(suite):
     templates = {name: {case.template for test in suite.of(name) for case in test.cases} for name in suite.capabilities}
     assert {name: len(found) for name, found in templates.items() if len(found) < 15} == {}
 

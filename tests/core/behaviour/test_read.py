@@ -101,7 +101,7 @@ def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(
     assert len("{a}" * 9) < LONGEST
 
 
-def test_a_suite_of_somebody_else_is_read_in_another_process(tmp_path, monkeypatch):
+def test_a_suite_of_somebody_else_is_read_in_another_process_by_its_ending(tmp_path, monkeypatch):
     monkeypatch.setattr("core.data.yaml_tree.yaml.parse", lambda *_, **__: pytest.fail("read in this process"))
     path = tmp_path / "my.yml"
     path.write_text(f"name: a\ntests:\n{ONE}")
@@ -109,9 +109,6 @@ def test_a_suite_of_somebody_else_is_read_in_another_process(tmp_path, monkeypat
     path.write_text("? [a, b]\n: c")
     with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
         read_suite(str(path))
-
-
-def test_a_file_is_read_by_its_ending(tmp_path):
     path = tmp_path / "my.yaml"
     path.write_text(f"name: a\ntests:\n{ONE}")
     assert read_suite(str(path)).texts == ("x",)

@@ -25,9 +25,11 @@ def test_a_word_and_its_tag_a_line_in_blanks_tabs_and_further_columns(text):
     assert is_conll(text, "x.txt")
 
 
-def test_documents_and_comments_are_left_out_and_counted():
+def test_documents_and_comments_are_left_out_and_counted_and_what_was_repaired_is_told():
     text = "-DOCSTART- -X- O\n\n# one = two\nAlmo B-PER\n\n# sent 2\n# O\n"
     assert rows(text) == ([("Almo", ("B-PER",)), ("#", ("O",))], {"tags": 2, "aside": 3})
+    _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
+    assert (found["iob1"], found["bioes"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +45,6 @@ def test_documents_and_comments_are_left_out_and_counted():
 )
 def test_tags_become_iob2(given, read, repaired):
     assert iob2(given.split()) == (tuple(read.split()), repaired)
-
-
-def test_what_was_repaired_is_told():
-    _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
-    assert (found["iob1"], found["bioes"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +81,8 @@ def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
     write_conll(tmp_path / "train.conll", 40)
     (tmp_path / "test.conll").write_text("Almo B-PER\nrings O\n\nbells B-THING\nring O\n")
     dataset = load(DataConfig(name=str(tmp_path)))
-    assert [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]] == [
-        ["B-PER", "O"],
-        ["B-THING", "O"],
-    ]
+    named = [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]]
+    assert named == [["B-PER", "O"], ["B-THING", "O"]]
     assert "test: 1 word of the tag 'B-THING', which train lacks: counted as missed" in dataset.notes
 
 

@@ -44,9 +44,8 @@ def test_they_stand_behind_the_training_rows_and_all_else_is_as_it_was(table, ke
 def test_texts_of_other_splits_and_other_classes_stay_out(table, keep):
     plain = load(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
-    found = load(
-        DataConfig(name=table, examples=keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus")))
-    )
+    kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))
+    found = load(DataConfig(name=table, examples=kept))
     assert found.splits["train"]["text"].tolist() == [*plain.splits["train"]["text"], "new"]
     assert f"{NAME}: 1 row of other classes left out" in found.notes
     assert f"{NAME}: 2 rows left out, read alike in the other splits" in found.notes

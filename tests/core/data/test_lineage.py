@@ -59,12 +59,8 @@ def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
     splits, beside, notes = without_learned(given, split(9, 4), [file])
-    assert {name: len(each) for name, each in splits.items()} == {
-        "train": 50,
-        "validation": rows - learned,
-        "test": 30,
-        "extra": 7,
-    }
+    sizes = {name: len(each) for name, each in splits.items()}
+    assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7}
     assert len(beside) == 5
     assert len(notes) == 1 + bool(learned) and notes[-1].startswith("lineage: 1 row of extra left out")
     assert list(splits["validation"].index) == list(range(rows - learned))
@@ -73,7 +69,6 @@ def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
 @pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])
 def test_a_split_with_too_few_new_texts_is_refused(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
-    with pytest.raises(
-        DataError, match=rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
-    ):
+    told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
+    with pytest.raises(DataError, match=told):
         without_learned({"train": split(5), "test": split(rows, learned)}, None, [file])

@@ -110,16 +110,12 @@ def test_added_sets_join_the_training_split_alone(sets):
 
 
 @pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
-def test_several_labels_per_text_are_not_added_to(sets, whole, more):
-    given = sets[whole]
-    splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in given.splits.items()}
+def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one, whole, more):
+    splits = sets[whole].splits
+    if whole == "many":
+        splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in splits.items()}
     with pytest.raises(DataError, match="'many' has several labels per text"):
-        with_added(
-            splits if whole == "many" else given.splits, given.classes, {more: sets[more]}, DataConfig(name=whole)
-        )
-
-
-def test_several_labels_per_text_cannot_be_mixed(one):
+        with_added(splits, sets[whole].classes, {more: sets[more]}, DataConfig(name=whole))
     with pytest.raises(DataError, match="'many' has several labels per text"):
         mixture(["sst2", "many"], DataConfig(), one)
 
@@ -137,12 +133,9 @@ def test_a_wrong_name_is_told(config, said):
         load(DataConfig(**config))
 
 
-def test_names_of_mixtures():
+def test_names_of_mixtures_and_what_suits_them_is_what_their_parts_ask_for_alike():
     assert parts("sst2 + imdb") == ("sst2", "imdb") and named("sst2+imdb")
     assert parts("sst2") == () == parts("sst2+mine.csv") and not named("mine+yours.csv")
-
-
-def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
     assert suited("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
     assert "text.max_length" not in suited("sst5+imdb")
 
@@ -150,10 +143,8 @@ def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
 @pytest.fixture
 def named_sets(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    for name, classes in {
-        "imdb": ["negative", "positive"],
-        "tweet_sentiment": ["negative", "neutral", "positive"],
-    }.items():
+    named = {"imdb": ["negative", "positive"], "tweet_sentiment": ["negative", "neutral", "positive"]}
+    for name, classes in named.items():
         (tmp_path / name).mkdir()
         names = {"type": "single", "classes": dict(enumerate(classes))}
         (tmp_path / name / "labels.json").write_text(json.dumps(names))

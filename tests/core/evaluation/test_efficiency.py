@@ -86,7 +86,7 @@ def test_views_and_work_in_place_take_no_memory():
     assert peak_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
 
 
-def test_the_texts_measured_are_spread_like_all():
+def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
     seen = []
 
     class Watched(Slow):
@@ -104,9 +104,6 @@ def test_the_texts_measured_are_spread_like_all():
     assert (found["rows"], found["tokens"], found["one"]["rows"], found["one"]["tokens"]) == (64, 636, 1, 321)
     assert found["device"] == "cpu" and found["processor"]
     assert torch.get_num_threads() == before
-
-
-def test_few_texts_are_enough():
     found = inference(Slow(), TokenTable.of([[2, 3]]))
     assert (found["rows"], found["one"]["rows"]) == (1, 1)
 

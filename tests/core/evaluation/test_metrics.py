@@ -52,10 +52,8 @@ def test_counted_metrics_equal_scikit_learn(case):
         assert [found[name] for name in names] == pytest.approx(list(expected[:3]))
     classes = range(probabilities.shape[1])
     assert found["loss"] == pytest.approx(sk.log_loss(labels, probabilities, labels=classes))
-    brier = np.mean(
-        [sum((p - (c == y)) ** 2 for c, p in enumerate(row)) / 2 for y, row in zip(labels, probabilities, strict=True)]
-    )
-    assert found["brier"] == pytest.approx(brier)
+    apart = probabilities - np.eye(len(classes))[labels]
+    assert found["brier"] == pytest.approx((apart**2).sum(1).mean() / 2)
     assert confusion(labels, predicted, len(classes)) == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
 
 
@@ -96,7 +94,7 @@ def test_curves_equal_scikit_learn(case):
     np.testing.assert_allclose(found["threshold"], thresholds[::-1])
 
 
-def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
+def test_without_a_class_only_ranking_metrics_are_left_out_and_say_why_and_without_rows_all_are():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
     reasons = left_out(labels, probabilities, "abc")
@@ -105,6 +103,11 @@ def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
     assert all(math.isfinite(value) for value in found.values())
     assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
     assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
+    labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
+    assert evaluate(labels, probabilities) == {}
+    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
+    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
+    assert roc_points(labels, probabilities, 1)["fpr"] == []
 
 
 @pytest.mark.slow
@@ -131,14 +134,6 @@ def test_without_an_order_there_is_no_scale():
     labels, probabilities = np.array([0, 1, 2]), np.eye(3)
     assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
     assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
-
-
-def test_no_rows_have_no_metrics():
-    labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
-    assert evaluate(labels, probabilities) == {}
-    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
-    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
-    assert roc_points(labels, probabilities, 1)["fpr"] == []
 
 
 def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
@@ -224,16 +219,13 @@ def test_ranking_metrics_of_labels_equal_scikit_learn(case):
     assert set(found) == set(metrics_of("multi"))
 
 
-def test_what_cannot_be_ranked_is_left_out_with_its_reason():
+def test_what_cannot_be_ranked_is_left_out_with_its_reason_and_exactly_the_threshold_is_not_said():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
     reasons = left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
     assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
     assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
     assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(metrics_of("multi"))
-
-
-def test_a_probability_of_exactly_the_threshold_is_not_said():
     found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 

@@ -37,10 +37,15 @@ def test_it_sees_a_difference_that_each_interval_alone_would_hide():
     assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
 
 
-def test_of_one_classifier_with_itself_it_finds_nothing():
+def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_same_rows_are_no_more_texts():
     one = np.arange(100) % 3 > 0
     found = accuracy(both(one, one), both(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
+    random = np.random.default_rng(2)
+    first, second = random.random(400) < 0.72, random.random(400) < 0.7
+    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
+    assert (many.runs, many.rows) == (5, 400)
+    assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
 
 @pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
@@ -74,14 +79,6 @@ def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_
     second = np.array([False] * one + [True] * other + [True, False] * 50)
     exact = binomtest(one, one + other).pvalue
     assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
-
-
-def test_more_seeds_on_the_same_rows_are_no_more_texts():
-    random = np.random.default_rng(2)
-    first, second = random.random(400) < 0.72, random.random(400) < 0.7
-    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
-    assert (many.runs, many.rows) == (5, 400)
-    assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
 
 @pytest.mark.slow

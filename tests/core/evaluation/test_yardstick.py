@@ -54,7 +54,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_every_split_but_train_is_measured_and_test_also_by_phenomenon():
+def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_are_any():
     result = yardstick(dataset())
     assert result["model"] == "tfidf-logreg"
     assert result["C"] == 0.25
@@ -64,9 +64,6 @@ def test_every_split_but_train_is_measured_and_test_also_by_phenomenon():
     assert result["splits"]["test"]["f1_macro"] > 0.5
     assert result["phenomena"] == {"negation": 0, "plain": 1}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-
-
-def test_data_without_phenomena_or_validation_has_a_yardstick_too():
     splits = {"train": frame(60, 0), "test": frame(20, 1)}
     result = yardstick(dataset(splits=splits))
     assert (result["phenomena"], set(result["splits"])) == ({}, {"test"})

@@ -45,12 +45,6 @@ def test_a_group_is_called_by_the_words_that_mark_it_each_only_once(planted):
     assert first.places.tolist() == list(range(0, 120, 2)) and found.none.tolist() == list(range(360, 420, 2))
 
 
-def test_two_groups_never_have_the_same_name():
-    kinds = np.repeat([0, 1, 2], 20)
-    found = named(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
-    assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]
-
-
 def test_what_holds_most_of_all_is_no_group_its_parts_are():
     random = np.random.default_rng(0)
     middles = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 900.0]], [60, 60, 40], axis=0)
@@ -62,10 +56,13 @@ def test_what_holds_most_of_all_is_no_group_its_parts_are():
     assert np.unique(found[:60][found[:60] >= 0]).size == 1
 
 
-def test_where_nothing_is_dense_there_is_no_group():
+def test_where_nothing_is_dense_there_is_no_group_and_two_never_have_the_same_name():
     found = cluster(np.random.default_rng(0).normal(size=(100, 20)) * np.arange(1, 101)[:, None] ** 2, 10)
     assert (found == -1).all()
     assert named(found, np.arange(100), ["a"] * 100, 10).none.tolist() == list(range(100))
+    kinds = np.repeat([0, 1, 2], 20)
+    found = named(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
+    assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]
 
 
 def test_its_numbers_are_those_of_its_rows(planted):

@@ -101,9 +101,8 @@ def found(tmp_path_factory):
 
 def test_planted_labels_stand_first_with_the_likelier_one(found):
     result, dataset = found
-    planted = {
-        text: split for split in (TRAIN, "test") for text in dataset.splits[split].query("planted == 'True'")["text"]
-    }
+    rows = {split: dataset.splits[split].query("planted == 'True'") for split in (TRAIN, "test")}
+    planted = {text: split for split, wrong in rows.items() for text in wrong["text"]}
     listed = {row["text"]: row for row in result["rows"]}
     assert len(planted) >= 4 and len(set(planted) & set(listed)) >= 4
     assert set(list(listed)[:4]) <= set(planted)

@@ -19,9 +19,15 @@ from core.failures.ledger import FILE, Ledger
 WRITERS, PROCESSES, EACH = 30, 3, 2
 
 
-def test_reading_makes_no_file(tmp_path):
+def test_reading_makes_no_file_and_a_change_that_fails_leaves_nothing(tmp_path):
     assert Ledger(tmp_path / "runs").rows("codes") == [] and Ledger(tmp_path).history("x") == []
     assert not (tmp_path / "runs").exists() and not list(tmp_path.iterdir())
+    ledger = Ledger(tmp_path)
+    row = {"data": "d", "name": "a", "place": 1, "definition": "", "example": ""}
+    with pytest.raises(ZeroDivisionError), ledger.changing("d", "me", "half") as change:
+        change.put("codes", row)
+        raise ZeroDivisionError
+    assert ledger.rows("codes") == [] and ledger.history("d") == []
 
 
 @pytest.mark.slow
@@ -56,15 +62,6 @@ def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
     assert [each.wait(300) for each in started] == [0] * PROCESSES
     notes = Codes(tmp_path, "reviews").coded().notes
     assert set(notes) == {f"{number}-{row}" for number in range(PROCESSES) for row in range(EACH)}
-
-
-def test_a_change_that_fails_leaves_nothing(tmp_path):
-    ledger = Ledger(tmp_path)
-    row = {"data": "d", "name": "a", "place": 1, "definition": "", "example": ""}
-    with pytest.raises(ZeroDivisionError), ledger.changing("d", "me", "half") as change:
-        change.put("codes", row)
-        raise ZeroDivisionError
-    assert ledger.rows("codes") == [] and ledger.history("d") == []
 
 
 def test_each_takes_back_their_own_last_change(tmp_path):

@@ -83,7 +83,7 @@ def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
     assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
-def test_a_text_that_repeats_a_word_is_no_finding_and_a_random_selection_has_none():
+def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_and_goes_over_no_mark():
     texts = [f"a {'day' if row % 2 else 'night'} by the sea" for row in range(200)]
     texts[0] += " ha" * 50
     texts[1:3] = ["ha", "ha"]
@@ -94,9 +94,6 @@ def test_a_text_that_repeats_a_word_is_no_finding_and_a_random_selection_has_non
     phrases = Phrases([" ".join(random.choice(words, 10, p=frequencies / frequencies.sum())) for _ in range(500)])
     found = [len(phrases.overused(np.isin(np.arange(500), random.choice(500, 50, False)))) for _ in range(20)]
     assert sum(found) == 0
-
-
-def test_a_phrase_stands_once_and_none_goes_over_a_mark():
     texts = ["it was not. bad at all"] * 10 + ["it was so good"] * 40
     found = [each.words for each in Phrases(texts).overused(np.arange(50) < 10)]
     assert "not bad" not in found and len(found) == len(set(found))

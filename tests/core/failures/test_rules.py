@@ -89,15 +89,12 @@ def test_each_clause_is_the_same_query_of_pandas(table, clause, query):
     np.testing.assert_array_equal(found, query(table.frame).to_numpy(bool))
 
 
-def test_all_clauses_hold_and_none_is_everything(table):
+def test_all_clauses_hold_none_is_everything_and_a_clause_is_written_as_it_is_read(table):
     frame = table.frame
     found = rules.rows(rules.read(["wrong", "truth=good", "text~very"], table), table)
     expected = (frame["truth"] == "good") & (frame["said"] != "good") & frame["text"].str.contains("very")
     np.testing.assert_array_equal(found, expected)
     assert rules.rows((), table).all()
-
-
-def test_a_clause_is_written_as_it_is_read(table):
     clauses = ["wrong", "truth=so so", "margin=0.1..0.3", "text~=a", "a=b=x"]
     assert list(map(str, rules.read(clauses, table))) == clauses
 

@@ -24,7 +24,7 @@ def test_every_number_of_a_row_is_that_of_its_probabilities(store):
     assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
 
 
-def test_of_several_labels_what_is_missed_and_invented_stands_beside(store):
+def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_thresholds_of_validation_decide(store):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
     answering(store, "many", chances, rows, classes=("late", "loud"))
@@ -37,13 +37,10 @@ def test_of_several_labels_what_is_missed_and_invented_stands_beside(store):
     np.testing.assert_allclose(frame["p_truth"], [0.3, 0.2, 0.8])
     np.testing.assert_allclose(frame["p_said"], [0.7, 0.8, 0.8])
     np.testing.assert_allclose(frame["margin"], [0.2, 0.3, 0.3])
-
-
-def test_of_several_labels_the_thresholds_of_validation_decide(store):
     rows = pd.DataFrame({"text": ["one"], "label": [(1,)]})
     tuned = {"tuned": {"thresholds": {"late": 0.95, "loud": 0.2}}}
-    answering(store, "many", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
-    frame = read_table(store, "many").frame
+    answering(store, "tuned", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
+    frame = read_table(store, "tuned").frame
     assert frame["said"].tolist() == ["loud"] and not frame["wrong"].any()
     np.testing.assert_allclose(frame["margin"], [0.05])
 

@@ -20,12 +20,16 @@ SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0)
 LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
 
-def test_a_link_counts_layers_and_heads_from_one_and_components_from_zero():
+def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
     assert SOME.encode() == LINK
     assert PARTS.read(LINK) == (SOME, 0)
     assert SOME.words() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
     assert PARTS.read("") == (UNCHANGED, 0)
     assert UNCHANGED.encode() == ""
+    edits, left_out = PARTS.read("x," * LONGEST)
+    assert edits == UNCHANGED
+    assert 0 < left_out <= LONGEST
+    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
 def test_a_mixture_is_taken_out_where_there_is_one():
@@ -148,16 +152,6 @@ def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
     assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
 
 
-def test_a_link_without_end_is_read_to_a_limit():
-    edits, left_out = PARTS.read("x," * LONGEST)
-    assert edits == UNCHANGED
-    assert 0 < left_out <= LONGEST
-
-
-def test_the_same_part_twice_is_one_change_and_the_last_value_counts():
-    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
-
-
 def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
     edits = PARTS.moved(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
     assert edits.encode() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
@@ -185,13 +179,10 @@ def reading(*layers):
     return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
 
 
-def test_lambda_is_the_coefficient_without_its_sign_and_row_norm():
+def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each_token_varies():
     view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
     assert learned(view, subtracts=True) == Learned(((pytest.approx(0.25),),), False)
     assert learned(view, subtracts=False).values == ((pytest.approx(-0.25),),)
-
-
-def test_a_lambda_of_each_token_is_known_as_varying():
     found = learned(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
     assert found == Learned(((pytest.approx(0.3),),), True)
 

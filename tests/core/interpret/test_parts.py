@@ -96,11 +96,8 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, p
     lexical = [part for part in found.parts if part.kind == "lexical"]
     assert len(lexical) == (preset == "lexical-last") * (last + 1)
     for part in lexical:
-        assert (
-            part.zero
-            == part.mean
-            == pytest.approx(found.log_odds - odds(lexical_off=frozenset({part.layer})), abs=1e-4)
-        )
+        without = found.log_odds - odds(lexical_off=frozenset({part.layer}))
+        assert part.zero == part.mean == pytest.approx(without, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -119,15 +116,12 @@ def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
         assert abs(part.zero) > 1e-4 and abs(part.zero - part.mean) > 1e-5
 
 
-def test_of_one_component_nothing_is_said_twice():
+def test_of_one_component_nothing_is_said_twice_and_tokens_are_counted_as_gates_count_them():
     kinds = [part.kind for part in parts(reader("vanilla"), TEXT).parts]
     assert set(kinds) == {"layer", "head"}
     three = reader("ndt-pm1-n3")
     number = 2 * (1 + three.model.heads + 3 + 3 * three.model.heads)
     assert len(parts(three, TEXT).parts) == number
-
-
-def test_tokens_stand_as_gates_count_them():
     classed = parts(reader("sentiformer", pooling="cls"), "not bad")
     assert classed.tokens == (CLASS_TOKEN, "not", "bad")
     assert {part.token for part in classed.parts if part.kind == "gate"} == {1, 2}

@@ -21,13 +21,10 @@ def test_pushes_of_many_are_those_of_each():
         assert found.pushes == pytest.approx(alone.pushes, abs=1e-5)
 
 
-def test_words_outside_the_vocabulary_are_unknown():
+def test_words_outside_the_vocabulary_are_unknown_and_an_unknown_class_is_refused():
     found = pushed(reader("vanilla"), TEXTS, ["good"] * 4)
     known = {word: not strange for each in found for word, strange in zip(each.words, each.unknown, strict=True)}
     assert not known["zzz"] and known["bad"] and known["good"]
-
-
-def test_a_class_that_there_is_not_is_refused():
     with pytest.raises(InputError, match="class 'fine'"):
         pushed(reader("vanilla"), ["good"], ["fine"])
 
@@ -69,12 +66,9 @@ def test_a_text_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}
 
 
-def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_is_no_choice():
+def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_or_none_is_no_choice():
     assert largest(np.array([1.0, -3.0, 3.0 + 1e-9])) == 1
     assert most(np.array([0.5, 0.5]), np.array([0.1, -0.2])) == Most(0, 1) and not Most(0, 1).same
     assert most(np.array([1.0]), np.array([2.0])) is None
-
-
-def test_without_texts_of_two_words_there_is_nothing_to_say():
     found = agreement(reader("vanilla"), ["good", ""])
     assert all((each.texts, each.same, each.chance, each.rho, each.ranked) == (0, 0, None, None, 0) for each in found)

@@ -21,14 +21,8 @@ from core.text.typed import typed_words, without
 
 READ = "never very good , but bad"
 TEXT = f"{READ} good good good bad never very good"
-OTHERS = [
-    "",
-    "good",
-    READ,
-    "SO BAD",
-    "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2,
-    "x" * 40,
-]
+ODD = "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2
+OTHERS = ["", "good", READ, "SO BAD", ODD, "x" * 40]
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +51,8 @@ def test_the_text_without_what_is_unread_has_the_tokens_that_are_read(kind, leng
 def test_of_a_pair_each_text_loses_its_own_end():
     pairs = [joined("a good film", "a bad film"), joined("good good", "bad bad")] * 2
     tokenizer = fit_tokenizer(pairs, TextConfig(min_freq=1, max_length=6))
-    for first, second in (
-        ("a good film a", "bad a film bad good"),
-        ("good", "bad " * 9),
-        ("a " * 9, "film"),
-        ("", "a " * 9),
-    ):
+    longer = ("a good film a", "bad a film bad good"), ("good", "bad " * 9), ("a " * 9, "film"), ("", "a " * 9)
+    for first, second in longer:
         text = joined(first, second)
         cut = tokenizer.unread(text)
         assert cut and tokenizer.encode(without(text, cut)).ids == tokenizer.encode(text).ids

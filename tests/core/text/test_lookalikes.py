@@ -83,10 +83,17 @@ def test_both_spellings_are_the_same_ids(kind, typed, same):
         assert fitted.encode_batch([typed]) == fitted.encode_batch([same])
 
 
-def test_the_table_is_the_first_step_and_is_shown():
+def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
     assert steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
     assert steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
     assert prepare("Isn`t", TABLE, cased=True) == "Isn't"
+    tokenizer = fit_tokenizer(["isn`t"], TABLE)
+    state = json.loads(tokenizer.to_json())
+    assert state["config"].pop("lookalikes") == 1
+    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
+    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
+    with pytest.raises(RunDamaged, match="lookalikes"):
+        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
 
 
 @pytest.mark.parametrize(
@@ -139,13 +146,3 @@ def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     (start, end), *more = fitted.unread(text)
     assert (text[start:end], more) == (" five", [])
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
-
-
-def test_a_tokenizer_says_its_version_and_one_without_has_none():
-    tokenizer = fit_tokenizer(["isn`t"], TABLE)
-    state = json.loads(tokenizer.to_json())
-    assert state["config"].pop("lookalikes") == 1
-    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
-    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
-    with pytest.raises(RunDamaged, match="lookalikes"):
-        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))

@@ -50,10 +50,11 @@ def test_words_are_never_tagged_otherwise_under_the_same_scheme():
     )
 
 
-def test_words_get_universal_tags():
+def test_words_get_universal_tags_and_one_without_end_is_tagged_at_once_by_its_end():
     assert named("The film was really great , and 2 of us did not leave !") == [
         "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
     ]  # fmt: skip
+    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
 
 
 @pytest.mark.slow
@@ -73,10 +74,6 @@ def test_no_file_of_the_working_directory_is_taken_for_the_model(tmp_path, monke
     assert named("good") == ["ADJ"]
     with pytest.raises(OSError):
         HanoverTagger.HanoverTagger(MODELS["en"])  # the trap is real
-
-
-def test_a_word_without_end_is_tagged_at_once_by_its_end():
-    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
 
 
 def test_subwords_inherit_the_tag_of_their_word_and_a_blank_has_none():
