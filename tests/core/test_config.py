@@ -147,7 +147,7 @@ def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_norm
     assert from_dict(recorded).training.portions == 4
 
 
-def test_several_lexicons_are_counted():
+def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen_together():
     two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
         compose("vanilla", {**two, "model.attention.lexicons": 1})
@@ -157,9 +157,6 @@ def test_several_lexicons_are_counted():
     assert compose("lexicon", {"text.lexicon": "vader,my.csv"}).text.lexicons == ("vader", "my.csv")
     with pytest.raises(ConfigError, match="lexical_heads=apart: for 2 to 4 lexicons"):
         compose("lexical-all", {"model.attention.lexical_heads": "apart"})
-
-
-def test_a_part_and_what_it_reads_may_be_chosen_together():
     config = compose("ndt-01-n3", {"model.attention.lexical": "add", "text.lexicon": "vader"})
     assert config.model.needs_lexicon and config.text.lexicon == "vader"
     config = compose("vanilla", {"model.position": "polarity-aware", "model.pos_tags": "no"})
@@ -196,9 +193,7 @@ def test_every_setting_has_its_value_flat():
         ("lexicon", "sentiment140", {}, "text.normaliser", "lower"),
     ],
 )
-def test_a_preset_keeps_its_own_settings_where_others_suit_the_data_and_a_person_has_the_last_word(
-    model, data, settings, setting, value
-):
+def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(model, data, settings, setting, value):
     assert flat(configure(data, model, settings))[setting] == value
 
 

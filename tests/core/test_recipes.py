@@ -40,13 +40,10 @@ def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
         assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
 
 
-def test_what_a_person_sets_decides_what_fits():
+def test_what_a_person_sets_decides_what_fits_and_an_unknown_recipe_is_answered_with_the_nearest():
     found = apply("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
     assert list(found.left_out) == ["model.ngram_buckets"]
     assert compose("vanilla", found.settings).training.teacher == ""
-
-
-def test_an_unknown_recipe_is_answered_with_the_nearest():
     with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
         apply("stronger", "vanilla")
     with pytest.raises(ConfigError, match="unknown model preset"):

@@ -27,12 +27,6 @@ def test_a_paper_is_found_by_key_and_short_title(said, key):
     assert {each["paper"] for each in systems.listed(said)} == {key}
 
 
-def test_an_unknown_paper_is_refused_with_all_there_are():
-    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
-        systems.listed("sentifomer")
-    assert all(key in str(refusal.value) for key in PAPERS)
-
-
 @pytest.mark.parametrize(("vocabulary", "classes"), [(0, 2), (10**9, 2), (100, 1), (100, 10**6)])
 def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
     for call in (systems.listed, lambda **sizes: systems.whole("vanilla", **sizes)):
@@ -40,10 +34,13 @@ def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
             call(vocabulary=vocabulary, classes=classes)
 
 
-def test_papers_together_list_every_preset_once():
+def test_papers_together_list_every_preset_once_and_an_unknown_one_is_refused_with_all():
     names = [each["name"] for paper in PAPERS for each in systems.listed(paper)]
     assert sorted(names) == sorted(PRESETS)
     assert [each["name"] for each in systems.listed()] == list(PRESETS)
+    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
+        systems.listed("sentifomer")
+    assert all(key in str(refusal.value) for key in PAPERS)
 
 
 def test_one_whole_adds_up_and_names_its_relative():

@@ -71,7 +71,7 @@ def test_the_history_has_its_epochs_and_the_predictions_are_those_of_the_metrics
     assert found["metrics"]["accuracy"] == pytest.approx(store.read("own").results["metrics"]["test"]["accuracy"])
 
 
-def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb(store, said):
+def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb_and_a_push_is_what_the_odds_lose(store, said):
     label, odds = said
     inside = api.inspect("own", TEXT, store=store)
     assert 1 / (1 + exp(-odds)) == pytest.approx(inside["prediction"]["probabilities"][label], abs=1e-5)
@@ -80,10 +80,6 @@ def test_what_is_said_of_a_sentence_agrees_from_verb_to_verb(store, said):
     view = api.sentence("own", TEXT, store=store)
     assert view.tokens == tuple(inside["tokens"]) and view.tokens[0] == "[CLS]"  # our name of it, in every family
     assert np.allclose(view.layers[0].components.sum(-1), 1, atol=1e-5)
-
-
-def test_a_push_by_deletion_is_what_the_odds_lose_without_the_word(store, said):
-    label, odds = said
     (push,) = [w["push"] for w in api.explain("own", TEXT, target=label, store=store)["words"] if w["word"] == "bad"]
     (without,) = api.predict("own", ["good film, not "], store=store)["predictions"]
     left = without["probabilities"][label]

@@ -93,7 +93,7 @@ def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
-def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
+def test_predict_keeps_the_order_of_texts_lines_that_end_where_editors_end_them_and_tables(cli, trained, place):
     shown = cli.json("predict", "first", "so good", "", "so bad")
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
     assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
@@ -101,6 +101,9 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
     assert cli.json("predict", "first", "--data", "lines.txt")["predictions"] == shown["predictions"]
+    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
+    shown = cli.json("predict", "first", "--data", "breaks.txt")
+    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
@@ -228,22 +231,13 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     assert after - before < 12e6
 
 
-def test_a_line_ends_where_editors_end_it(cli, trained, place):
-    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
-    shown = cli.json("predict", "first", "--data", "breaks.txt")
-    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
-
-
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
-def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
+def test_json_keeps_every_character_through_any_pipe_and_none_steers_the_terminal(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
     assert cli.json("inspect", "first", HOSTILE, "--html", place / "hostile.html")["text"] == HOSTILE
-
-
-def test_a_text_never_steers_the_terminal(cli, trained):
     for verb in ("predict", "inspect", "explain", "steps", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
         assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
@@ -370,9 +364,8 @@ def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, t
 
 def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
     table = tmp_path / "few.csv"
-    rows = (
-        f"so {word} {other},{word}" for word in ("good", "bad") for other in ("film", "plot", "cast", "end", "song")
-    )
+    others = ("film", "plot", "cast", "end", "song")
+    rows = (f"so {word} {other},{word}" for word in ("good", "bad") for other in others)
     table.write_text("text,label\n" + "\n".join(rows) + "\n")
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
@@ -447,12 +440,6 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
     assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
 
 
-def test_card_has_counts_and_the_yardstick(cli):
-    card = cli.json("data", "card", "reviews.csv")
-    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
-    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
-
-
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
     result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
@@ -524,7 +511,7 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     assert cli("runs", "rm", "bare")[0] == 0
 
 
-def test_data_check_says_what_it_found_in_sentences(cli, place):
+def test_data_check_says_what_it_found_in_sentences_and_the_card_has_the_yardstick(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
     code, out, _ = cli("data", "check", "few.csv")
     assert code == 0 and "{" not in out
@@ -537,16 +524,19 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
     code, out, _ = cli("data", "check", "few.csv", "--json")
     assert code == 2 and not json.loads(out)["ok"]
+    card = cli.json("data", "card", "reviews.csv")
+    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
+    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
-    fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
-    first = cli.json("pretrain", "--data", "reviews.csv", *small, *fast, "--name", "general", "--no-texts")
+    own, fast = ("--data", "reviews.csv"), ("--set", "training.epochs=1", "--set", "training.threads=1")
+    first = cli.json("pretrain", *own, *small, *fast, "--name", "general", "--no-texts")
     shown = cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
-    code, out, _ = cli("train", "--data", "reviews.csv", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
+    code, out, _ = cli("train", "--from", "general", *own, "--model", "ndt-01-n2", *fast, "--name", "special")
     assert code == 0
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
     started = cli.json("runs", "show", "special")

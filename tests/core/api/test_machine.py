@@ -23,20 +23,17 @@ def test_on_loopback_the_configured_hosts_hold(address):
     assert f"--server.address={address}" in command
 
 
-def test_another_address_may_be_named_in_links_and_a_name_behind_a_proxy_added_on_loopback():
-    command = streamlit_command(SCRIPT, 8501, "192.0.2.7", [], browser=False)
-    assert "--server.allowedHosts=192.0.2.7" in command
-    assert "--server.allowedHosts=localhost" in command
-    command = streamlit_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)
-    assert "--server.allowedHosts=class.example.org" in command
-
-
-def test_every_address_means_those_of_this_machine_never_a_wildcard(monkeypatch):
+def test_names_in_links_are_allowed_and_every_address_means_those_of_this_machine_never_a_wildcard(monkeypatch):
     monkeypatch.setattr("socket.gethostname", lambda: "Teacher-PC")
     hosts = allowed_hosts("0.0.0.0", ["class.example.org"])
     assert {"localhost", "127.0.0.1", "teacher-pc", "class.example.org"} <= set(hosts)
     assert "*" not in hosts and "0.0.0.0" not in hosts
     assert len(hosts) == len(set(hosts))
+    command = streamlit_command(SCRIPT, 8501, "192.0.2.7", [], browser=False)
+    assert "--server.allowedHosts=192.0.2.7" in command
+    assert "--server.allowedHosts=localhost" in command
+    command = streamlit_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)
+    assert "--server.allowedHosts=class.example.org" in command
 
 
 @pytest.mark.parametrize(

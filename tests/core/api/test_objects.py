@@ -108,14 +108,11 @@ def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
     assert chosen.sentence(TEXT).figure("coefficients").data
 
 
-def test_a_figure_that_there_is_not_is_refused_with_the_reason(chosen):
+def test_a_figure_or_run_that_there_is_not_is_refused_with_the_reason_or_similar_ones(chosen, starters):
     with pytest.raises(InputError, match="no figure is called 'rocc'; there are learning, "):
         chosen.figure("rocc")
     with pytest.raises(InputError, match="gates: ndt-01-n3 has no gates"):
         chosen.figure("gates", text=TEXT)
-
-
-def test_an_unknown_run_is_answered_with_similar_ones(starters):
     with pytest.raises(InputError, match=r"did you mean 'starter-vanilla'\? `sentiscope runs list` shows all"):
         run("vanila")
     with pytest.raises(InputError, match=r"no run 'nope' in [^?]*; `sentiscope runs list`"):

@@ -33,15 +33,12 @@ def test_every_combination_is_made_once_and_a_slot_of_the_suite_serves_where_the
     assert texts(test_of(body, shared="slots: {a: [shared], b: [hidden]}\n")) == [("shared own",)]
 
 
-def test_a_sample_is_drawn_by_its_seed_and_from_every_text():
+def test_a_sample_is_drawn_by_its_seed_from_every_text_without_making_all_combinations():
     body = 'kind: minimum\nexpected: negative\nmost: 3\nseed: {}\ntexts: ["A {{a}}.", "B {{a}}."]\nslots: {{a: [{}]}}'
     words = ", ".join(f"w{number}" for number in range(20))
     one, again, other = (test_of(body.format(seed, words)) for seed in (1, 1, 2))
     assert len(one.cases) == 6 and one == again and texts(one) != texts(other)
     assert [text[0] for (text,) in texts(one)] == list("AAABBB")
-
-
-def test_combinations_need_not_be_made_to_be_drawn():
     words = {f"s{number}": [str(each) for each in range(1000)] for number in range(30)}
     size = combinations(tuple(words), words)
     drawn = draw(size, 5, "0")

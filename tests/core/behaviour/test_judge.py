@@ -18,11 +18,13 @@ def asked(kind, cases, answers, sides=BINARY, **more):
     return judge("run", suite, sides, np.array([answers[text] for text in suite.texts])).passed["t"]
 
 
-def test_the_answer_must_be_one_that_is_expected_and_of_a_class_that_a_run_lacks_it_is_not_asked():
+def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_it_must_not_change():
     cases = [Case(("a",), ("positive",)), Case(("b",), ("positive",)), Case(("b",), ("neutral", "negative"))]
     assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
+    cases = [Case(("a", "b")), Case(("a", "b", "c"))]
+    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
 
 
 def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
@@ -31,11 +33,6 @@ def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_s
     assert found.passed["t"] == (True,)
     assert found.answers["a"].label == "positive"
     assert found.answers["a"].probabilities == pytest.approx({"negative": 0.6, "neutral": 0.0, "positive": 0.4})
-
-
-def test_an_answer_that_must_not_change_is_the_same_class_in_all_texts():
-    cases = [Case(("a", "b")), Case(("a", "b", "c"))]
-    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -75,11 +72,14 @@ def test_a_class_has_the_polarity_that_its_name_says(name, side):
     assert named(name) == side
 
 
-def test_classes_without_a_polarity_are_refused_with_what_to_write():
+def test_classes_without_a_polarity_and_mappings_of_classes_that_no_run_has_are_refused():
     with pytest.raises(InputError) as told:
         sides_of("moods", ("joy", "deep anger", "neutral"))
     assert "run 'moods' has classes without a polarity (joy, deep anger)" in str(told.value)
     assert '--map joy=… --map "deep anger"=…' in str(told.value)
+    refuse_strange({"Joy": "positive"}, ["joy"])
+    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
+        refuse_strange({"joi": "positive"}, ["joy", "anger", "joy"])
 
 
 def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_names_do_not():
@@ -102,9 +102,3 @@ def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_n
 def test_a_mapping_that_cannot_be_is_refused(chosen, said):
     with pytest.raises(InputError, match=said):
         sides_of("run", ("negative", "positive"), chosen)
-
-
-def test_a_mapping_of_a_class_that_no_run_has_is_refused():
-    refuse_strange({"Joy": "positive"}, ["joy"])
-    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
-        refuse_strange({"joi": "positive"}, ["joy", "anger", "joy"])

@@ -125,7 +125,7 @@ def table(tmp_path, rows, head="text,test,capability,expected,group"):
     return read_suite(str(path))
 
 
-def test_a_table_is_a_suite_and_its_groups_are_contrast_sets(tmp_path):
+def test_a_table_is_a_suite_its_groups_are_contrast_sets_or_without_an_answer_must_be_answered_alike(tmp_path):
     rows = ["It is fine,not,negation,Positive,1", "It is not fine,not,negation,negative|neutral,1"]
     suite = table(tmp_path, [*rows, "Ok,plain,words,positive,"])
     assert [(test.name, test.capability) for test in suite.tests] == [("not", "negation"), ("plain", "words")]
@@ -133,9 +133,6 @@ def test_a_table_is_a_suite_and_its_groups_are_contrast_sets(tmp_path):
     first, second = suite.tests[0].cases
     assert first.group == second.group == "not 1" and second.expected == ("negative", "neutral")
     assert suite.tests[1].cases[0].group == ""
-
-
-def test_rows_of_a_group_without_an_answer_must_be_answered_alike(tmp_path):
     groups = {"It is fine": "a", "IT IS FINE": "a", "it is fine": "a", "b1": "b", "b2": "b"}
     rows = [f"{text},case,robust,{group}" for text, group in groups.items()]
     [test] = table(tmp_path, rows, "text,test,capability,group").tests

@@ -110,15 +110,12 @@ def test_a_process_that_went_is_started_again(tmp_path):
             process.kill()
 
 
-def test_one_that_does_not_start_is_said(monkeypatch, tmp_path):
+def test_one_that_does_not_start_is_said_and_where_all_are_busy_one_is_asked_to_come_again(monkeypatch, tmp_path):
     (tmp_path / "a.csv").touch()
     monkeypatch.setattr(apart, "_READERS", apart._Readers())
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.reader` says"):
         apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
-
-
-def test_whoever_finds_all_processes_busy_is_asked_to_come_again():
     readers = apart._Readers()
     with readers.one(0), readers.one(0), pytest.raises(NotAvailable, match="try again in a minute"), readers.one(0.01):
         pass

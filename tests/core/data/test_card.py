@@ -26,13 +26,10 @@ def card(dataset):
     return data_card(dataset, TextConfig(min_freq=1, max_length=4))
 
 
-def test_the_card_is_plain_json_and_carries_what_is_known(card):
+def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens_and_lengths(card):
     assert json.loads(json.dumps(card)) == card
     assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
     assert card["yardstick"] is None
-
-
-def test_rows_class_shares_the_vocabulary_of_train_unknown_tokens_and_lengths_before_cutting(card):
     assert card["splits"]["train"]["rows"] == 18
     assert card["splits"]["train"]["classes"]["neg"] == {"rows": 8, "share": 8 / 18}
     assert card["splits"]["test"]["phenomena"] == {"plain": 3, "new": 1}
@@ -48,11 +45,13 @@ def test_rows_class_shares_the_vocabulary_of_train_unknown_tokens_and_lengths_be
     assert tokens["cut_texts_share"] == 1 / 18 and tokens["cut_tokens_share"] == 2 / 40
 
 
-def test_repeats_within_and_across_splits(dataset):
+def test_repeats_within_and_across_splits_and_phrases_by_whole_words_only(dataset):
     found = repeats(dataset.splits, TextConfig())
     assert found["within"] == {"train": 15, "test": 0}
     assert found["conflicting"] == 1
     assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
+    splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
+    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 TWEETS = {
@@ -73,11 +72,6 @@ def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(no
     assert read["from_train"]["test"] == {"rows": seen, "share": seen / 4}
     assert read["settings"]["normaliser"] == normaliser
     assert read["conflicting"] == (1 if normaliser == "tweet-clean" else 0)
-
-
-def test_a_phrase_counts_by_whole_words_only():
-    splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
-    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():

@@ -69,12 +69,20 @@ def test_other_files_are_not_taken_for_one(text):
     assert not is_conll(text, "x.txt")
 
 
-def test_a_file_becomes_splits_with_a_tag_for_each_word(tmp_path):
+def test_a_file_becomes_splits_with_a_tag_for_each_word_and_the_card_counts_words_of_each(tmp_path):
     dataset = load(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
     assert (dataset.task, dataset.classes) == ("tokens", ("B-LOC", "B-PER", "I-LOC", "I-PER", "O"))
     assert {name: len(frame) for name, frame in dataset.splits.items()} == {"train": 80, "validation": 10, "test": 10}
     for frame in dataset.splits.values():
         assert all(len(text.split(" ")) == len(tags) for text, tags in zip(frame["text"], frame["label"], strict=True))
+    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
+    for split in card["splits"].values():
+        assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
+        assert "labels" not in split
+    file = write_conll(tmp_path / "names.conll", 30)
+    assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
+    asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
+    assert load(asked).task == "tokens"
 
 
 def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
@@ -90,17 +98,3 @@ def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
 def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
     with pytest.raises(ConfigError, match="each word has a tag"):
         load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))
-
-
-def test_a_file_is_shown_and_loaded_as_the_data_page_asks_for_it(tmp_path):
-    file = write_conll(tmp_path / "names.conll", 30)
-    assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
-    asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
-    assert load(asked).task == "tokens"
-
-
-def test_the_card_counts_words_of_each_tag(tmp_path):
-    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
-    for split in card["splits"].values():
-        assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
-        assert "labels" not in split

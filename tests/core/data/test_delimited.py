@@ -37,25 +37,19 @@ def test_a_line_end_or_a_quote_is_no_delimiter(sign):
     assert parse(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
 
 
-def test_quoted_fields_keep_line_breaks_delimiters_and_doubled_quotes():
+def test_quoted_fields_keep_what_is_in_them_and_unbalanced_quotes_are_ordinary_characters():
     parsed = parse('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
     assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
-
-
-def test_unbalanced_quotes_without_quoting_are_ordinary_characters():
     lines = ['1\t"so good', '0\tshe said "no', '1\t"loved" it', '0\t5" too long'] * 5
     parsed = parse("\n".join(lines))
     assert not parsed.quoted and len(parsed.rows) == 20
     assert [row[1] for row in parsed.rows[:4]] == ['"so good', 'she said "no', '"loved" it', '5" too long']
 
 
-def test_prose_with_commas_is_one_column():
+def test_prose_with_commas_is_one_column_and_rows_of_another_width_are_left_out_and_numbered():
     lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
     parsed = parse("\n".join(lines))
     assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]
-
-
-def test_rows_of_another_width_are_left_out_and_numbered_as_a_person_counts():
     good = [f"text {n},{n % 2}" for n in range(40)]
     parsed = parse("\n".join(["text,label", *good[:2], "too,many,fields", *good[2:], "few"]))
     assert parsed.ragged == (3, 42) and len(parsed.rows) == 40

@@ -51,13 +51,10 @@ def test_texts_of_other_splits_and_other_classes_stay_out(table, keep):
     assert f"{NAME}: 2 rows left out, read alike in the other splits" in found.notes
 
 
-def test_labels_are_renamed_as_the_data_s_and_a_limit_leaves_them(table, keep):
+def test_labels_are_renamed_as_the_data_s_and_who_only_evaluates_does_not_read_them(table, keep, tmp_path):
     given = keep(("new", "plus"), ("newer", "good"))
     found = load(DataConfig(name=table, rename="plus=good", limit=10, examples=given))
     assert len(found.splits["train"]) == 12 and found.splits["train"]["text"].tolist()[-2:] == ["new", "newer"]
-
-
-def test_who_only_evaluates_does_not_read_them(table, tmp_path):
     config = DataConfig(name=table, examples=str(tmp_path / "gone.json"))
     assert "corpus" not in load(config, to_train=False).splits["train"]
     with pytest.raises(DataError, match=r"gone\.json: no such file"):

@@ -76,19 +76,16 @@ def test_columns_of_0_and_1_are_labels_by_their_prefix_or_when_named(tmp_path, p
     assert list(file.rows.columns) == ["text", "label"]
 
 
-def test_columns_of_0_and_1_without_a_sign_of_being_labels_are_pointed_out(tmp_path):
+def test_a_label_column_stands_before_columns_of_0_and_1_which_are_pointed_out_without_a_sign(tmp_path):
+    frame = pd.DataFrame({"text": texts(), "labels": [list(row) for row in rows()], **bits("y_")})
+    file = read(tmp_path / "a.parquet", frame)
+    assert file.report.label == "labels"
+    assert list(file.rows.columns) == ["text", "label"]  # the same again is no column of the data
     path = tmp_path / "a.csv"
     pd.DataFrame({"text": texts(), "calm": [0, 1] * 12, "joy": [1, 0] * 12, "sad": [0, 0, 1] * 8}).to_csv(path)
     found = {finding.kind: finding.message for finding in inspect_file(path).findings}
     told = "2 columns hold only 0 and 1; if they are labels, name them: data.label=joy,sad"
     assert found["indicator-columns"] == told
-
-
-def test_a_label_column_stands_before_columns_of_0_and_1(tmp_path):
-    frame = pd.DataFrame({"text": texts(), "labels": [list(row) for row in rows()], **bits("y_")})
-    file = read(tmp_path / "a.parquet", frame)
-    assert file.report.label == "labels"
-    assert list(file.rows.columns) == ["text", "label"]  # the same again is no column of the data
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes
     assert set(inspect_file(keep_file(tmp_path, "labels.json", content)).classes) == {"a", "b"}
 
 
-def test_a_choice_is_read_back_as_it_was_made(tmp_path):
+def test_a_choice_is_read_back_as_it_was_made_unless_its_file_is_gone(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
@@ -59,6 +59,10 @@ def test_a_choice_is_read_back_as_it_was_made(tmp_path):
     assert choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
+    file = keep_file(tmp_path, "a.csv", b"x")
+    choice = keep_choice(tmp_path, DataConfig(str(file)))
+    file.unlink()
+    assert read_choice(tmp_path, choice.id) is None
 
 
 def test_a_choice_made_before_the_header_could_be_chosen_is_read(tmp_path):
@@ -75,13 +79,6 @@ def test_a_damaged_choice_is_left_out(tmp_path, content):
     (tmp_path / "choices").mkdir()
     (tmp_path / "choices" / "bad.json").write_text(content)
     assert choices(tmp_path) == []
-
-
-def test_a_choice_whose_file_is_gone_is_left_out(tmp_path):
-    file = keep_file(tmp_path, "a.csv", b"x")
-    choice = keep_choice(tmp_path, DataConfig(str(file)))
-    file.unlink()
-    assert read_choice(tmp_path, choice.id) is None
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "", "x" * 200])

@@ -22,12 +22,9 @@ def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
     assert find_learned(texts, [path]).all()
 
 
-def test_letter_case_and_blanks_do_not_tell_texts_apart():
+def test_letter_case_and_blanks_do_not_tell_texts_apart_and_no_text_takes_more_than_eight_bytes(tmp_path):
     first, *others = digest_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
     assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
-
-
-def test_no_text_takes_more_than_eight_bytes(tmp_path):
     texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
     path = write_lineage(tmp_path / "l", texts)
     assert len(read_lineage(path)) == 10_000 and path.stat().st_size < 40_000

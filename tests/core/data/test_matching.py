@@ -36,16 +36,13 @@ def test_labels_are_renamed_merged_and_left_out_and_a_row_goes_with_the_last_of_
     assert found.dropped == {"noise": 2}
 
 
-def test_all_unknown_labels_are_told_at_once_with_a_command_that_does_it():
+def test_all_unknown_labels_are_told_at_once_with_a_command_and_minus_one_with_both_answers():
     with pytest.raises(Unmatched) as raised:
         matched(["pos", "pos", "neutral", "positivo", "positive"], {"good": "positive"})
     assert raised.value.rows == {"neutral": 1, "pos": 2, "positivo": 1}
     message, labels = str(raised.value), "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row)"
     assert f"{labels} are no classes of run 'first' (negative, positive)" in message
     assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=positivo=positive")
-
-
-def test_minus_one_is_asked_about_with_both_answers():
     with pytest.raises(Unmatched, match="-1 often marks rows without a label") as raised:
         matched(["-1", "positive"])
     assert "--map=-1= or say" in str(raised.value) and str(raised.value).endswith("--map=-1=negative")

@@ -73,16 +73,13 @@ def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
     assert len(found.splits["test"]) == 16
 
 
-def test_a_set_that_others_are_judged_on_is_kept_apart(one, sets):
+def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train_on_is_said(one, sets):
     splits = sets["sst2"].splits
     splits["train"].loc[:1, "text"] = ["tweets test a", "tweets train a"]
     kept, notes = kept_apart(splits, ["tweets"], one)
     assert kept["train"]["text"].tolist()[:2] == ["tweets train a", "sst2 train c"] and len(kept["train"]) == 39
     assert notes == ["train: 1 row left out, read alike in 'tweets' beyond train"]
     assert kept["test"] is splits["test"]
-
-
-def test_nothing_left_to_train_on_is_said(one, sets):
     splits = {**sets["sst2"].splits, "train": sets["tweets"].splits["test"]}
     with pytest.raises(ConfigError, match="apart=tweets: every training text stands there too"):
         kept_apart(splits, ["imdb", "tweets"], one)

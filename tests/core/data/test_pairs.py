@@ -82,9 +82,7 @@ def test_repeats_are_those_of_both_texts():
         ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
     ],
 )
-def test_registered_pairs_load_from_a_folder_as_they_were_published(
-    tmp_path, monkeypatch, name, columns, labels, classes
-):
+def test_registered_pairs_load_as_they_were_published(tmp_path, monkeypatch, name, columns, labels, classes):
     folder = tmp_path / name
     folder.mkdir()
     for split, count in (("train", 30), ("dev", 12), ("test", 12)):

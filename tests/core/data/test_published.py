@@ -84,9 +84,7 @@ def test_each_loads_from_its_published_files(name, tmp_path, monkeypatch):
     assert PUBLISHED[name].checked in data.source
 
 
-def test_own_columns_are_kept_without_who_wrote_a_text_and_sentiment140_is_cut_as_the_paper_cuts_it(
-    tmp_path, monkeypatch
-):
+def test_own_columns_are_kept_without_who_wrote_a_text_and_sentiment140_is_cut_as_in_the_paper(tmp_path, monkeypatch):
     airline(tmp_path / "us_airline")
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     train = load(DataConfig(name="us_airline")).splits["train"]
@@ -156,16 +154,13 @@ def test_blank_texts_are_left_out_and_counted_and_a_byte_order_mark_is_no_part_o
     read(tmp_path, "yelp-5")
 
 
-def test_a_folder_with_labels_json_is_read_as_any_other(tmp_path, monkeypatch):
+def test_a_folder_with_labels_json_is_read_as_any_other_and_what_is_not_here_says_where_it_is(tmp_path, monkeypatch):
     folder = tmp_path / "yelp-polarity"
     table(folder / "train.csv", [("text", "label"), *((f"a text {n}", n % 2) for n in range(40))])
     (folder / "labels.json").write_text('{"classes": {"0": "negative", "1": "positive"}}')
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     assert held(SOURCES["yelp-polarity"]).state == "found"
     assert len(load(DataConfig(name="yelp-polarity")).splits["train"]) == 32
-
-
-def test_what_is_not_here_says_where_it_is_given_out_and_under_which_terms(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match=r"kaggle\.com.*Tweets\.csv.*Terms: CC-BY-NC-SA"):
         load(DataConfig(name="us_airline"))

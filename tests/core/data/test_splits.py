@@ -66,11 +66,8 @@ def test_sizes_are_those_of_the_papers(rows, shares, sizes):
     assert tuple(map(len, three_parts(np.arange(rows) % 2, shares, 0))) == sizes
 
 
-def test_the_order_is_the_same_on_every_platform():
+def test_the_order_is_the_same_on_every_platform_and_a_row_of_several_labels_counts_as_its_rarest():
     assert list(stratified_order(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
-
-
-def test_a_row_of_several_labels_counts_as_its_rarest():
     has = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]])
     # Rows with each label: 5, 3, 2. A row without any is a stratum of its own.
     assert list(strata(has)) == [1, 0, 2, 3, 2, 1]

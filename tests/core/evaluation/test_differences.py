@@ -65,7 +65,7 @@ def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
     assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
 
 
-def test_other_labels_are_told_with_the_class_that_differs_most():
+def test_other_labels_are_told_with_the_class_that_differs_most_also_of_several_labels():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
     found = compare(first, other)
@@ -78,9 +78,6 @@ def test_other_labels_are_told_with_the_class_that_differs_most():
     (sentence,) = found["warnings"]
     assert sentence.startswith(f"Compared with training, test has other labels: bad {100 * shares[1]:.1f} %, not")
     assert sentence.endswith("points; chi-square test).") and "95 % interval −" in sentence
-
-
-def test_of_several_labels_the_one_that_differs_is_told():
     rng = np.random.default_rng(0)
     first = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
     other = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
@@ -88,16 +85,13 @@ def test_of_several_labels_the_one_that_differs_is_told():
     assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
 
 
-def test_longer_texts_are_told_as_a_ratio():
+def test_longer_texts_are_told_as_a_ratio_and_unknown_words_against_held_out_training_texts():
     rng = np.random.default_rng(0)
     found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
     row = measure(found, "length")
     assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
     assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
     assert "has longer texts: typically" in " ".join(found["warnings"])
-
-
-def test_unknown_words_are_compared_with_those_of_held_out_training_texts():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400), side(rng, 100)
     strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])

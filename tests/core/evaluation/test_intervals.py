@@ -82,12 +82,7 @@ def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_b
         assert found[name][0] <= metrics[name] <= found[name][1]
 
 
-def test_what_is_undefined_has_no_interval():
-    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
-    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
-
-
-def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_has_none():
+def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_or_undefined_none():
     """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
     labels = np.repeat([0, 1], 6)
     found = intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
@@ -95,6 +90,8 @@ def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resam
     assert set(found) == {"accuracy", "ece"}, "no resample differs: nothing says how uncertain they are"
     for row in class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
         assert row == {part: pytest.approx([0.609666, 1.0], abs=1e-6) for part in ("precision", "recall")}
+    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
+    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
 
 
 @pytest.mark.parametrize(

@@ -47,16 +47,13 @@ def test_blocks_change_nothing_and_far_from_the_origin_nothing_is_lost(monkeypat
     np.testing.assert_allclose(found, reference(points.astype(float), labels), atol=1e-5)
 
 
-def test_overall_and_per_class_are_means_of_the_samples():
+def test_overall_and_per_class_are_means_of_the_samples_and_a_class_with_one_row_counts_zero():
     points, labels = clusters(50, 3, 4, 1)
     found = silhouette(points, labels, ["a", "b", "c"])
     assert found.overall == pytest.approx(reference(points, labels).mean(), abs=1e-5)
     assert found.per_class["b"] == pytest.approx(reference(points, labels)[labels == 1].mean(), abs=1e-5)
     assert found.summary() == {"rows": 50, "of": 50, "overall": found.overall, "per_class": found.per_class}
     assert json.loads(json.dumps(found.summary(), allow_nan=False)) == found.summary()
-
-
-def test_a_class_with_one_row_counts_zero_and_one_without_rows_is_absent():
     points = np.array([[0.0], [1.0], [9.0]], np.float32)
     found = silhouette(points, np.array([0, 0, 2]), ["a", "b", "c"])
     np.testing.assert_allclose(found.samples, [8 / 9, 7 / 8, 0])

@@ -22,12 +22,16 @@ def codes(tmp_path):
     return found
 
 
-def test_a_code_takes_the_first_free_digit_and_the_tenth_has_none(tmp_path):
+def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their_own(tmp_path, codes):
     codes = Codes(tmp_path, "d")
     assert [codes.add(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
     codes.edit("code 3", place=0)
     assert codes.add("new").place == 4
     assert [code.name for code in codes.book()][-2:] == ["code 3", "code 9"]
+    other = Codes(codes.ledger.path.parent, "tweets")
+    other.add("irony")
+    other.code(["k"], ["irony"])
+    assert codes.coded().given == {} and len(codes.book()) == 3
 
 
 @pytest.mark.parametrize(
@@ -56,13 +60,6 @@ def test_wrong_input_is_answered_and_changes_nothing(codes, wrong, said):
     with pytest.raises(InputError, match=said):
         wrong(codes)
     assert codes.ledger.history("reviews") == before
-
-
-def test_two_data_sets_have_books_of_their_own(codes):
-    other = Codes(codes.ledger.path.parent, "tweets")
-    other.add("irony")
-    other.code(["k"], ["irony"])
-    assert codes.coded().given == {} and len(codes.book()) == 3
 
 
 def test_codes_are_those_of_each_author(codes):

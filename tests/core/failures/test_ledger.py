@@ -111,17 +111,7 @@ def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
     assert codes.coded().of("k") == ("irony",)
 
 
-def test_a_file_of_a_newer_version_or_of_something_else_is_left_alone(tmp_path):
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as made:
-        made.execute("PRAGMA user_version = 99")
-    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
-        Codes(tmp_path, "d").add("irony")
-    (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
-    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
-        Codes(tmp_path, "d").book()
-
-
-def test_a_file_of_the_first_version_goes_on(tmp_path):
+def test_a_file_of_the_first_version_goes_on_and_a_newer_one_or_something_else_is_left_alone(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add("irony", author="ann")
     with sqlite3.connect(tmp_path / FILE) as made:
@@ -129,6 +119,13 @@ def test_a_file_of_the_first_version_goes_on(tmp_path):
         made.execute("PRAGMA user_version = 1")
     codes.code(["k"], ["irony"], author="ann")
     assert codes.undo("ann")["said"] == "irony: row k" and len(codes.ledger.history("d")) == 2
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as made:
+        made.execute("PRAGMA user_version = 99")
+    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
+        Codes(tmp_path, "d").add("irony")
+    (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
+    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
+        Codes(tmp_path, "d").book()
 
 
 def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, monkeypatch):

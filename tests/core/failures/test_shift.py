@@ -91,16 +91,6 @@ def test_words_are_tested_as_fisher_and_holm_do():
     assert new.high - new.log_odds == pytest.approx(1.959964 * np.sqrt(sum(1 / part for part in parts)))
 
 
-def test_area_and_its_variance_are_those_of_the_definition():
-    random = np.random.default_rng(1)
-    scores, positive = np.round(random.normal(size=60), 1), random.random(60) < 0.4
-    wins = np.sign(scores[positive][:, None] - scores[~positive]) / 2 + 0.5
-    auc, variance = area(scores, positive)
-    assert auc == pytest.approx(roc_auc_score(positive, scores)) == pytest.approx(wins.mean())
-    m, n = wins.shape
-    assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
-
-
 def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
     texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
     found = shift(texts, texts, (has, has), ("a", "b"), TextConfig())
@@ -111,7 +101,7 @@ def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
     assert told_apart(texts, np.arange(100) % 2 > 0, TextConfig(), silent) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_means_and_shares_are_those_of_statsmodels():
+def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_the_definition():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
     pair = CompareMeans(DescrStatsW(second), DescrStatsW(first))
@@ -124,6 +114,13 @@ def test_means_and_shares_are_those_of_statsmodels():
         assert (found.low, found.high) == pytest.approx(confint_proportions_2indep(b, n, a, m, method="newcomb"))
         assert found.p == pytest.approx(proportions_ztest([b, a], [n, m])[1])
     assert compare_shares((0, 9), (0, 9)).p == 1.0 and compare_means(np.zeros(9), np.zeros(9))[-3:] == (0.0, 0.0, 1.0)
+    random = np.random.default_rng(1)
+    scores, positive = np.round(random.normal(size=60), 1), random.random(60) < 0.4
+    wins = np.sign(scores[positive][:, None] - scores[~positive]) / 2 + 0.5
+    auc, variance = area(scores, positive)
+    assert auc == pytest.approx(roc_auc_score(positive, scores)) == pytest.approx(wins.mean())
+    m, n = wins.shape
+    assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
 
 
 def test_a_training_text_is_compared_with_the_others():

@@ -45,21 +45,18 @@ def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_threshold
     np.testing.assert_allclose(frame["margin"], [0.05])
 
 
-def test_the_own_columns_stay_and_give_way_where_a_name_is_ours(store):
+def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_last(store):
     answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], ids=["7"], source=["web"]))
     table = read_table(store, "one")
     assert table.own == ("id", "data:truth", "data:ids", "source")
     assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
+    answering(store, "one", [[0.2, 0.8]], texts([1]), split="validation")
+    assert read_table(store, "one").split == "validation"
+    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
+        read_table(store, "one", "test")
 
 
 def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():
     assert keys(["a", "b", "a"])[:2] == keys(["a", "b"]) and keys(["b", "a"]) == keys(["a", "b"])[::-1]
     assert keys(["a", "a", "a"]) == [keys(["a"])[0] + end for end in ("", "-2", "-3")]
     assert keys(["\ud800"]) != keys(["?"])
-
-
-def test_the_split_is_test_or_the_last_and_what_is_not_there_is_named(store):
-    answering(store, "one", [[0.2, 0.8]], texts([1]), split="validation")
-    assert read_table(store, "one").split == "validation"
-    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
-        read_table(store, "one", "test")

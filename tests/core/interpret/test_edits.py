@@ -32,16 +32,13 @@ def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
     assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
-def test_a_mixture_is_taken_out_where_there_is_one():
+def test_a_mixture_is_taken_out_where_there_is_one_and_a_factor_on_all_lambdas_is_one_part():
     edits = dataclasses.replace(SOME, unmixed=True)
     assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
     assert dataclasses.replace(PARTS, mixed=True).read(edits.encode()) == (edits, 0)
     assert PARTS.read(edits.encode()) == (SOME, 1)
     alone = Edits(unmixed=True)
     assert alone and not alone.inside and SOME.inside
-
-
-def test_a_factor_on_all_lambdas_is_one_part_of_the_link():
     edits = dataclasses.replace(UNCHANGED.with_value("lambdas", (0, 1), 0.5), factor=0.25)
     assert edits.encode() == "l1c1:0.5,l:0.25" and edits.inside
     assert edits.words() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"

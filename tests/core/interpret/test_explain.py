@@ -191,18 +191,6 @@ def test_words_are_spans_of_what_was_typed_in_any_script(starter, run, text, typ
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("run", STARTERS)
-def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_word(starter, run):
-    loaded = starter(run)
-    found = loaded.explain(TEXT, target="positive")
-    place = loaded.record.classes.index("positive")
-    p = loaded.predict([TEXT, TEXT.replace("never ", "")]).probabilities[:, place].astype(float)
-    whole, rest = np.log(p / (1 - p))
-    assert found.log_odds == pytest.approx(whole, abs=1e-4)
-    assert found.words[8].word == "never" and found.words[8].push == pytest.approx(whole - rest, abs=1e-3)
-
-
-@pytest.mark.slow
 def test_eight_threads_at_once_get_what_one_gets(starter):
     """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
     loaded = starter("ndt-01-n3")

@@ -233,15 +233,12 @@ def test_of_a_text_without_words_nothing_can_be_changed(text):
     assert (found.flip, found.verdict, found.readings) == (None, "none, proven", 1)
 
 
-def test_a_single_word_is_deleted_or_replaced():
+def test_a_single_word_is_deleted_or_replaced_and_of_a_repeated_one_few_sets_are_looked_at(monkeypatch):
     own, _ = bag(0.1)
     found = last(search(own, "Good"))
     assert (found.flip.text, found.flip.moves[0].instead, found.verdict) == ("Awful", "Awful", "proven")
     assert {move.instead for move in found.allowed.replacements} == {"Bad", "Awful"}
     assert last(search(bag(-0.1)[0], "film")).flip.moves[0].instead is None
-
-
-def test_of_one_word_repeated_only_so_many_sets_are_looked_at(monkeypatch):
     monkeypatch.setattr(flipping, "MOST_SETS", 1000)
     own, asked = bag(50.0, {"film": 1.0})
     found = last(search(own, "film " * 301))

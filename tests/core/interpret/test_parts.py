@@ -136,14 +136,11 @@ def test_of_a_long_text_it_says_how_many_gates_are_closed():
     )
 
 
-def test_a_text_without_words_has_parts_and_of_one_place_the_mean_is_all_there_is():
+def test_a_text_without_words_has_parts_and_what_it_cannot_do_it_says():
     nothing, place = parts(reader("ndt-pm1-n3"), ""), parts(reader("sentiformer"), "")
     assert nothing.parts and not any(part.zero or part.mean for part in nothing.parts)
     assert place.tokens == (CLASS_TOKEN,) and any(part.zero for part in place.parts)
     assert max(abs(part.mean) for part in place.parts) < 1e-6
-
-
-def test_what_it_cannot_do_it_says():
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         parts(reader("vanilla"), TEXT, "nice")
     with pytest.raises(InputError, match="no attention, so there is no layer, head or component to silence"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from small_models import make, small
+from token_readings import read
 
 from core.interpret.sentence import CLASS_TOKEN, SentenceView, cancelled, inside, inspect_text
 from core.interpret.unknown import mostly_unknown, unknown_note
@@ -109,12 +110,7 @@ def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
         "inceptive-16": {"branches", "head_maps"},
     }
     for preset, wanted in has.items():
-        config = small(PRESETS[preset].model)
-        text = TextConfig(
-            min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
-        )
-        tokenizer = fit_tokenizer(["not a bad film"], text)
-        view = inspect_text(make(config, torch.float32), tokenizer, ("a", "b", "c"), "not a bad film")
+        view, _ = read(preset)
         data = json.loads(json.dumps(inside(view), allow_nan=False))
         parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}
         optional = {"tags", "polarity", "positions", "branches", "head_maps", "gates", "temperature", "terms"}

@@ -50,17 +50,13 @@ def test_it_is_what_each_text_says_for_itself():
 
 
 @pytest.mark.slow
-def test_few_texts_are_read_at_once_or_many(monkeypatch):
+def test_few_texts_are_read_at_once_or_many_and_one_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     own = reader("sentiformer")
     whole = agreement(own, AGREED_TEXTS)
     monkeypatch.setattr("core.interpret.several.AT_ONCE", 3)
     for one, other in zip(whole, agreement(own, AGREED_TEXTS), strict=True):
         assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
         assert one.rho == pytest.approx(other.rho, abs=1e-5)
-
-
-@pytest.mark.slow
-def test_a_text_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 3)
     found = {each.method: each.texts for each in agreement(reader("sentiformer", pooling="mean"), AGREED_TEXTS)}
     assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}

@@ -71,16 +71,12 @@ def test_a_push_is_that_of_the_word_in_the_text_that_is_read(own):
 
 
 @pytest.mark.slow
-def test_shapley_values_are_those_of_the_text_that_is_read(own):
+def test_shapley_values_and_flips_are_those_of_the_text_that_is_read(own):
     long = explain(own, f"{READ} good", "shapley", "bad")
     assert long.completeness.at_reference == pytest.approx(odds(own, "")[0], abs=1e-6)
     whole, none = odds(own, READ, "")
     assert sum(long.pushes) == pytest.approx(whole - none, abs=1e-5)
     assert long.pushes[6] == pytest.approx(0, abs=1e-6), "the seventh word is not read"
-
-
-@pytest.mark.slow
-def test_a_flip_is_searched_in_the_text_that_is_read(own):
     *_, long = search(own, TEXT, "bad", readings=200)
     *_, short = search(own, READ, "bad", readings=200)
     assert dataclasses.replace(long, note="") == dataclasses.replace(short, note="")

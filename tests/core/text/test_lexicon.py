@@ -219,23 +219,20 @@ def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
 
-def test_texts_of_which_neither_of_two_lexicons_knows_a_word_are_neutral_in_both(lexicon):
+def test_texts_of_which_no_lexicon_knows_a_word_are_neutral_and_the_share_of_neutral_tokens_is_told(lexicon):
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
     for each in (tokenizer, tokenizer_from_json(tokenizer.to_json())):
         assert token_table(each, ["chair", ""]).padded(np.arange(2)).polarity.shape == (2, 1, 6)
         assert one_text(each.encode("")).polarity.shape == (1, 1, 6)
+    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
+    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
 
 
 @pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
 def test_several_lexicons_are_different_ones_with_a_comma_between(name):
     with pytest.raises(ConfigError, match="different ones with a comma between two"):
         TextConfig(lexicon=name)
-
-
-def test_the_share_of_neutral_tokens_is_told(lexicon):
-    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
-    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
 
 
 @pytest.mark.parametrize(

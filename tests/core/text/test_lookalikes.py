@@ -131,15 +131,12 @@ def test_places_rise_and_end_where_the_text_ends(text):
     np.testing.assert_allclose(shares(text, words, tokens.offsets, TABLE).sum(0), 1)
 
 
-def test_a_break_and_an_entity_are_one_word_each_and_a_break_leaves_a_blank():
+def test_a_break_and_an_entity_are_one_word_each_and_what_is_cut_off_is_named_as_it_was_typed():
     text = "great<br />film R&amp;D a<b"
     words = typed_words(text)
     assert [text[start:end] for start, end in words] == ["great", "<br />", "film", "R", "&amp;", "D", "a", "<", "b"]
     assert without(text, words[1:2]) == "great film R&amp;D a<b"
     assert without("a <br> b", typed_words("a <br> b")[1:2]) == "a b"
-
-
-def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     config = TextConfig(lookalikes=1, min_freq=1, max_length=4)
     text = "one<br />two thr\ufb01\ufb01 &amp; five"
     fitted = fit_tokenizer([text], config)

@@ -92,9 +92,11 @@ def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
     assert normalise(text, kind, elongation=True, capitals=True) == expected
 
 
-def test_a_tagger_reads_the_same_text_without_lower_case():
+def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normaliser_is_named():
     assert normalise("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
     assert normalise("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
+    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
+        normalise("a", "upper")
 
 
 @pytest.mark.slow
@@ -121,8 +123,3 @@ def test_steps_lists_only_what_changed_and_ends_at_the_result():
         ("blanks folded", "see <user>"),
     ]
     assert steps("plain", TextConfig()) == []
-
-
-def test_an_unknown_normaliser_is_named_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
-        normalise("a", "upper")

@@ -53,11 +53,6 @@ def test_a_saved_tokenizer_reads_pairs_as_before_and_of_single_texts_it_knows_no
     assert not tokenizer_from_json(state).pairs
 
 
-def test_the_vocabulary_has_room_for_the_mark():
-    for config in (TextConfig(min_freq=1, max_vocab=8), TextConfig(tokenizer="bpe", max_vocab=270, min_freq=1)):
-        assert fit_tokenizer([*PAIRS, joined("one two three", "four five six")] * 3, config).size <= config.max_vocab
-
-
 @pytest.mark.parametrize(
     ("first", "second", "most", "left"),
     [(3, 4, 9, (3, 4)), (2, 9, 6, (2, 4)), (9, 2, 6, (4, 2)), (9, 9, 6, (3, 3)), (9, 9, 7, (4, 3)), (9, 3, 7, (4, 3))],
@@ -70,12 +65,14 @@ def test_the_longer_text_loses_its_end_first(first, second, most, left):
     assert left == (a, b)
 
 
-def test_neither_text_is_lost_when_a_pair_is_cut():
+def test_neither_text_is_lost_when_a_pair_is_cut_and_the_vocabulary_has_room_for_the_mark():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, max_length=5))
     found = tokenizer.encode(joined("good " * 9, "bad film " * 9))
     assert found.tokens == ["good", "good", SIGN, "bad", "film"]
     assert found.truncated == 9 + 1 + 18 - 5
     assert tokenizer.encode_batch([joined("good " * 9, "bad film " * 9)]) == [found.ids]
+    for config in (TextConfig(min_freq=1, max_vocab=8), TextConfig(tokenizer="bpe", max_vocab=270, min_freq=1)):
+        assert fit_tokenizer([*PAIRS, joined("one two three", "four five six")] * 3, config).size <= config.max_vocab
 
 
 def test_texts_are_pairs_when_most_of_them_are_and_alike_when_both_texts_are():

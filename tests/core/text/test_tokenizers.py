@@ -20,13 +20,10 @@ NGRAM = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=2))
 ALL = pytest.mark.parametrize("tokenizer", [WORD, BPE, NGRAM], ids=lambda each: each.kind)
 
 
-def test_words_are_numbered_by_frequency_then_by_code_point():
+def test_words_are_numbered_by_frequency_and_rare_or_too_many_are_unknown():
     assert [WORD.name(each) for each in range(WORD.size)] == [
         "<pad>", "<unk>", "a", "good", "film", "bad", "day", "don't", "go",
     ]  # fmt: skip
-
-
-def test_a_rare_word_is_unknown_and_so_is_one_beyond_the_size_of_the_vocabulary():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2))
     found = tokenizer.encode("A  superb FILM")
     assert found.ids == [tokenizer.encode("a").ids[0], UNKNOWN, tokenizer.encode("film").ids[0]]

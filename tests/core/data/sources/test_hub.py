@@ -41,13 +41,7 @@ class FakeHub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_HEAD(self):
-        self.answer(with_body=False)
-
     def do_GET(self):
-        self.answer(with_body=True)
-
-    def answer(self, with_body):
         if "/resolve/" in self.path:
             self.server.requests.append((self.command, self.path))
         body = self.server.files.get(self.path)
@@ -59,8 +53,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
-        if with_body and body:
+        if self.command == "GET" and body:
             self.wfile.write(body)
+
+    def do_HEAD(self):
+        self.do_GET()
 
     def log_message(self, *_):
         pass
