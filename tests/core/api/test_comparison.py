@@ -27,14 +27,11 @@ def asked(cli, starters):
     return cli
 
 
-def test_a_person_reads_a_finding_letters_and_verdicts(asked):
+def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_labels_renamed(asked):
     code, out, _ = asked("compare", *STARTERS)
     assert code == 0
     assert "Accuracy: starter-inceptive-16 is better than starter-vanilla and starter-differential; 1 of 3 pairs" in out
     assert "A − C" in out and "C is better" in out and "McNemar" in out
-
-
-def test_other_data_are_asked_of_the_models_with_labels_renamed_and_left_out(asked):
     code, out, err = asked("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss", "--json")
     assert code == 0, err
     found = json.loads(out)

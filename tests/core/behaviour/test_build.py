@@ -22,7 +22,7 @@ def texts(test):
     return [case.texts for case in test.cases]
 
 
-def test_every_combination_is_made_once_and_a_slot_of_the_suite_serves_where_the_test_has_none():
+def test_every_combination_is_made_once_and_each_filling_of_a_contrast_makes_a_group():
     made = test_of(
         'kind: minimum\nexpected: positive\nmost: 9\ntexts: ["A {a} {b}."]\nslots: {a: [x, y], b: [u, v, w]}'
     )
@@ -31,6 +31,15 @@ def test_every_combination_is_made_once_and_a_slot_of_the_suite_serves_where_the
     assert {case.expected for case in made.cases} == {("positive",)}
     body = 'kind: minimum\nexpected: positive\ntexts: ["{a} {b}"]\nslots: {b: [own]}'
     assert texts(test_of(body, shared="slots: {a: [shared], b: [hidden]}\n")) == [("shared own",)]
+    made = test_of(
+        'kind: minimum\ncontrast: [{positive: "I like {a}.", negative: "I hate {a}."}]\nslots: {a: [tea, rain]}'
+    )
+    assert [(case.texts[0], case.expected, case.group) for case in made.cases] == [
+        ("I like tea.", ("positive",), "one 0 tea"),
+        ("I hate tea.", ("negative",), "one 0 tea"),
+        ("I like rain.", ("positive",), "one 0 rain"),
+        ("I hate rain.", ("negative",), "one 0 rain"),
+    ]
 
 
 def test_a_sample_is_drawn_by_its_seed_from_every_text_without_making_all_combinations():
@@ -44,18 +53,6 @@ def test_a_sample_is_drawn_by_its_seed_from_every_text_without_making_all_combin
     drawn = draw(size, 5, "0")
     assert size == 1000**30 and len(set(drawn)) == 5 and drawn == sorted(drawn)
     assert filling(("a", "b"), {"a": "xy", "b": "uvw"}, 4) == {"b": "v", "a": "y"}
-
-
-def test_each_filling_of_a_contrast_makes_a_group():
-    made = test_of(
-        'kind: minimum\ncontrast: [{positive: "I like {a}.", negative: "I hate {a}."}]\nslots: {a: [tea, rain]}'
-    )
-    assert [(case.texts[0], case.expected, case.group) for case in made.cases] == [
-        ("I like tea.", ("positive",), "one 0 tea"),
-        ("I hate tea.", ("negative",), "one 0 tea"),
-        ("I like rain.", ("positive",), "one 0 rain"),
-        ("I hate rain.", ("negative",), "one 0 rain"),
-    ]
 
 
 def test_what_varies_is_compared_with_its_first_word_and_edits_that_change_nothing_are_left_out():

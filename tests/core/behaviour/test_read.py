@@ -110,8 +110,6 @@ def test_a_suite_of_somebody_else_is_read_in_another_process_by_its_ending(tmp_p
     with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
         read_suite(str(path))
     path = tmp_path / "my.yaml"
-    path.write_text(f"name: a\ntests:\n{ONE}")
-    assert read_suite(str(path)).texts == ("x",)
     path.write_bytes(b"#" * (LARGEST + 1))
     with pytest.raises(DataError, match=r"my.yaml: it has 2 MB, and at most 2 MB are read"):
         read_suite(str(path))

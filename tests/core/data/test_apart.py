@@ -20,7 +20,7 @@ def rows(count=40, **more):
     return [{"text": f"text {n}", "label": ("bad", "good")[n % 2], **more} for n in range(count)]
 
 
-def test_a_file_says_the_same_in_the_other_process(tmp_path):
+def test_a_file_says_the_same_in_the_other_process_and_several_labels_come_back_as_tuples(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(rows(number=3, share=0.5, tags=["a", {"b": None}], none=None)))
     here, there = read_file(path), apart.read_labeled(path, AS_FOUND)
@@ -28,9 +28,6 @@ def test_a_file_says_the_same_in_the_other_process(tmp_path):
     assert there.classes == here.classes
     pd.testing.assert_frame_equal(there.rows[["text", "label"]], here.rows[["text", "label"]])
     assert there.rows["tags"][0] == "['a', {'b': None}]" and there.rows["none"].isna().all()
-
-
-def test_several_labels_come_back_as_tuples(tmp_path):
     path = tmp_path / "a.jsonl"
     labels = (["calm"], ["calm", "joy"], [], ["joy"])
     path.write_text("\n".join(json.dumps({"text": f"text {n}", "label": labels[n % 4]}) for n in range(40)))

@@ -15,9 +15,8 @@ def rows(*pairs, **columns):
 @pytest.fixture(scope="module")
 def dataset():
     train = rows(*[("good day", 1), ("bad day", 0)] * 8, ("a long good day out here", 1), ("bad day", 1))
-    test = rows(
-        ("good day", 1), ("LONG good", 1), ("awful day", 0), ("bad", 0), phenomenon=["plain", "plain", "new", "plain"]
-    )
+    test = rows(("good day", 1), ("LONG good", 1), ("awful day", 0), ("bad", 0))
+    test["phenomenon"] = ["plain", "plain", "new", "plain"]
     return Dataset("d", {"train": train, "test": test}, ("neg", "pos"), "f" * 64, language="en", notes=("one note",))
 
 

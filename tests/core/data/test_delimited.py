@@ -22,12 +22,14 @@ def test_the_delimiter_is_found(delimiter):
     assert parsed.columns == ("text", "label") and parsed.rows[0] == list(ROWS[1])
 
 
-def test_any_delimiter_may_be_named_and_a_wrong_one_is_refused_and_the_likely_one_named():
+def test_any_delimiter_and_quoting_may_be_named_and_a_wrong_delimiter_is_refused_with_the_likely_one():
     parsed = parse("good # it works well\nbad # it broke at once\n", " # ")
     assert parsed.rows == [["good", "it works well"], ["bad", "it broke at once"]]
     assert parse("a\tb\nc\td\n", "tab").rows == [["a", "b"], ["c", "d"]]
     with pytest.raises(DataError, match="semicolon does not divide its lines into columns; the file seems to use tab"):
         parse("\n".join("\t".join(row) for row in ROWS), ";")
+    text = "text,label\n" + "\n".join(rows("'", ""))
+    assert parse(text).rows[0][1] == "bad" and parse(text, quoting="none").rows[0][1] == "'bad'"
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", '"', "'"])
@@ -117,11 +119,6 @@ def test_the_quoting_is_the_one_that_leaves_no_stray_quotes(lines, kind, first):
     parsed = parse("\n".join([f"text{mark}label", *lines]))
     assert (parsed.quoting.kind, parsed.columns, len(parsed.rows)) == (kind, ("text", "label"), 30)
     assert parsed.rows[0] == (first or ['she said "no 0, thanks" twice', "0"])
-
-
-def test_a_quoting_may_be_named():
-    text = "text,label\n" + "\n".join(rows("'", ""))
-    assert parse(text).rows[0][1] == "bad" and parse(text, quoting="none").rows[0][1] == "'bad'"
 
 
 DATA = [f"text number {n},{'good' if n % 2 else 'bad'}" for n in range(40)]

@@ -59,8 +59,6 @@ def test_a_choice_is_read_back_as_it_was_made_unless_its_file_is_gone(tmp_path):
     assert choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
-    file = keep_file(tmp_path, "a.csv", b"x")
-    choice = keep_choice(tmp_path, DataConfig(str(file)))
     file.unlink()
     assert read_choice(tmp_path, choice.id) is None
 

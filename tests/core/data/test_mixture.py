@@ -47,7 +47,7 @@ def one(sets):
     return lambda config: sets[config.name]
 
 
-def test_the_parts_stand_one_after_the_other_and_name_themselves(one):
+def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_renamed_and_limited(one, sets):
     found = mixture(["sst2", "tweets"], DataConfig(), one)
     assert found.classes == ("negative", "positive", "bad", "so so", "good")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
@@ -56,9 +56,6 @@ def test_the_parts_stand_one_after_the_other_and_name_themselves(one):
     assert train[CORPUS].tolist() == ["sst2"] * 40 + ["tweets"] * 40
     assert train["label"][:2].tolist() == ["negative", "positive"] and train["label"][42] == "good"
     assert found.notes == ("sst2: of sst2", "tweets: of tweets")
-
-
-def test_each_part_is_cut_as_it_is_cut_alone_and_the_whole_is_renamed_and_limited(sets):
     asked = []
     wanted = DataConfig(name="sst2+imdb", rename="good=positive", order="a,b", limit=9, apart="sst5", seed=3)
     mixture(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])

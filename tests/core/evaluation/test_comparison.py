@@ -46,7 +46,7 @@ def test_of_many_rows_the_interval_is_nearly_walds_and_swapping_the_two_mirrors_
     assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
 
 
-def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
+def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formulas():
     """Of a share of 0 the score interval is z² / (n + z²)."""
     z2 = norm.isf(0.025) ** 2
     assert McNemar(0, 0, 1000).interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
@@ -54,10 +54,7 @@ def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
     assert McNemar(10, 0, 10).interval(0.05)[1] == 1.0
     assert McNemar(0, 10, 10).interval(0.05)[0] == -1.0
     assert McNemar(0, 0, 0).interval(0.05) == (-1.0, 1.0)
-
-
-def test_rows_needed_without_continuity_is_connors_formula():
-    """Connor (1987) with δ = 0.1 and ψ = 0.3; the continuity adds about 2 / δ."""
+    # Connor (1987) with δ = 0.1 and ψ = 0.3; the continuity adds about 2 / δ.
     psi, delta = 0.3, 0.1
     plain = ((norm.isf(0.025) * math.sqrt(psi) + norm.isf(0.2) * math.sqrt(psi - delta**2)) / delta) ** 2
     assert plain < McNemar(200, 100, 1000).rows_needed(0.05) < plain + 1.1 * 2 / delta

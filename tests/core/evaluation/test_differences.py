@@ -78,7 +78,6 @@ def test_other_labels_are_told_with_the_class_that_differs_most_also_of_several_
     (sentence,) = found["warnings"]
     assert sentence.startswith(f"Compared with training, test has other labels: bad {100 * shares[1]:.1f} %, not")
     assert sentence.endswith("points; chi-square test).") and "95 % interval −" in sentence
-    rng = np.random.default_rng(0)
     first = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
     other = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
     row = measure(compare(first, other), "labels")
@@ -92,7 +91,6 @@ def test_longer_texts_are_told_as_a_ratio_and_unknown_words_against_held_out_tra
     assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
     assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
     assert "has longer texts: typically" in " ".join(found["warnings"])
-    rng = np.random.default_rng(0)
     first, other = side(rng, 400), side(rng, 100)
     strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])
     row = measure(compare(first, strange), "words")
@@ -117,9 +115,8 @@ def test_texts_of_training_and_repeats_are_told_against_chance():
 
 def test_a_small_difference_is_not_told_however_sure_it_is():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(6_000)
-    first, other = (
-        ComparedTexts(few * 60, indicate((numbers < share * 6_000).astype(int), 2)) for share in (0.50, 0.53)
-    )
+    has = (indicate((numbers < share * 6_000).astype(int), 2) for share in (0.50, 0.53))
+    first, other = (ComparedTexts(few * 60, each) for each in has)
     row = measure(compare(first, other), "labels")
     assert row["p_holm"] < ALPHA and not row["differs"]
 

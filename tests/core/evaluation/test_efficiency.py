@@ -57,7 +57,7 @@ def test_an_error_inside_the_model_is_not_swallowed():
     assert model.training
 
 
-def test_memory_is_what_is_alive_at_once():
+def test_memory_is_what_is_alive_at_once_and_views_and_work_in_place_take_none():
     """Two layers of 1 000 floats each on 10 rows: the second result is made while the first is held."""
 
     class Two(nn.Module):
@@ -76,8 +76,6 @@ def test_memory_is_what_is_alive_at_once():
     given = 1000 * 4 + 10 * 8 + 10
     assert peak_memory(Two(), batch) == given + 2 * 10 * 1000 * 4
 
-
-def test_views_and_work_in_place_take_no_memory():
     class Views(nn.Module):
         def forward(self, batch):
             logits = batch.ids.view(-1).reshape(2, 2).T.add_(1)

@@ -94,7 +94,7 @@ def test_curves_equal_scikit_learn(case):
     np.testing.assert_allclose(found["threshold"], thresholds[::-1])
 
 
-def test_without_a_class_only_ranking_metrics_are_left_out_and_say_why_and_without_rows_all_are():
+def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_why():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
     reasons = left_out(labels, probabilities, "abc")
@@ -108,6 +108,9 @@ def test_without_a_class_only_ranking_metrics_are_left_out_and_say_why_and_witho
     assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
     assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
     assert roc_points(labels, probabilities, 1)["fpr"] == []
+    labels, probabilities = np.array([0, 1, 2]), np.eye(3)
+    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
+    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
 @pytest.mark.slow
@@ -128,12 +131,6 @@ def test_measures_of_a_scale_equal_scikit_learn(case):
     else:
         assert reasons["quadratic_kappa"] == "every row is of one class, and predicted so"
     assert set(metrics_of("single", ordered=True)) == {*found, *reasons}
-
-
-def test_without_an_order_there_is_no_scale():
-    labels, probabilities = np.array([0, 1, 2]), np.eye(3)
-    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
-    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
 def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
@@ -213,9 +210,8 @@ def test_ranking_metrics_of_labels_equal_scikit_learn(case):
     labels, probabilities, _ = case
     found = evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
-    assert found["average_precision"] == pytest.approx(
-        sk.average_precision_score(labels, probabilities, average="macro")
-    )
+    precision = sk.average_precision_score(labels, probabilities, average="macro")
+    assert found["average_precision"] == pytest.approx(precision)
     assert set(found) == set(metrics_of("multi"))
 
 
@@ -270,9 +266,8 @@ def assert_each(found, true, said, probabilities):
     """Each class has the numbers of scikit-learn, and areas where some rows have it and others have not."""
     expected = sk.precision_recall_fscore_support(true, said, average=None, zero_division=0)
     for number, row in enumerate(found.values()):
-        assert [row[part] for part in ("precision", "recall", "f1", "support")] == pytest.approx(
-            [column[number] for column in expected]
-        )
+        numbers = [row[part] for part in ("precision", "recall", "f1", "support")]
+        assert numbers == pytest.approx([column[number] for column in expected])
         own, column = true[:, number], probabilities[:, number]
         assert ("roc_auc" in row) == ("average_precision" in row) == (0 < own.sum() < len(own))
         if "roc_auc" in row:

@@ -53,12 +53,10 @@ def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_th
     assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
     assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
     assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
-    points, labels = clouds
     found = measure(points, points[:, :2], np.zeros_like(labels), 100, 0)
     assert "fewer than two classes" in found.reason
     assert found.space.size == 0
     assert 0 < found.preserved < 1
-    points, labels = clouds
     made = project(points, labels, ProjectionConfig("pca", rows=20))
     assert len(made.places) == 60
     assert len(made.quality.rows) == len(made.quality.space) == 20

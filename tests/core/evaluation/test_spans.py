@@ -35,9 +35,8 @@ def test_metrics_are_those_of_seqeval_on_any_tags(both):
         assert found["token_accuracy"] == pytest.approx(reference.accuracy_score(label, said))
         known = reference.classification_report(label, said, output_dict=True) if scores.kinds else {}
     for kind, row in scores.per_type().items():
-        assert [row["precision"], row["recall"], row["f1"], row["support"]] == pytest.approx(
-            [known[kind][name] for name in ("precision", "recall", "f1-score", "support")]
-        )
+        expected = [known[kind][name] for name in ("precision", "recall", "f1-score", "support")]
+        assert [row[name] for name in ("precision", "recall", "f1", "support")] == pytest.approx(expected)
 
 
 @pytest.mark.slow

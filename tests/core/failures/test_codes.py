@@ -23,11 +23,11 @@ def codes(tmp_path):
 
 
 def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their_own(tmp_path, codes):
-    codes = Codes(tmp_path, "d")
-    assert [codes.add(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
-    codes.edit("code 3", place=0)
-    assert codes.add("new").place == 4
-    assert [code.name for code in codes.book()][-2:] == ["code 3", "code 9"]
+    many = Codes(tmp_path, "d")
+    assert [many.add(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    many.edit("code 3", place=0)
+    assert many.add("new").place == 4
+    assert [code.name for code in many.book()][-2:] == ["code 3", "code 9"]
     other = Codes(codes.ledger.path.parent, "tweets")
     other.add("irony")
     other.code(["k"], ["irony"])

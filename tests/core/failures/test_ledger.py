@@ -42,9 +42,8 @@ def test_thirty_writers_lose_nothing(tmp_path):
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(write, range(WRITERS)))
     codes = Codes(tmp_path, "reviews")
-    assert {(key, *authors) for key, authors in codes.coded().given.items()} == {
-        (f"{number}-{row}", f"writer {number}") for number in range(WRITERS) for row in range(EACH)
-    }
+    written = {(f"{number}-{row}", f"writer {number}") for number in range(WRITERS) for row in range(EACH)}
+    assert {(key, *authors) for key, authors in codes.coded().given.items()} == written
     assert len(codes.ledger.history("reviews", 1000)) == WRITERS * EACH + 1
 
 
@@ -119,13 +118,14 @@ def test_a_file_of_the_first_version_goes_on_and_a_newer_one_or_something_else_i
         made.execute("PRAGMA user_version = 1")
     codes.code(["k"], ["irony"], author="ann")
     assert codes.undo("ann")["said"] == "irony: row k" and len(codes.ledger.history("d")) == 2
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as made:
+    (folder := tmp_path / "newer").mkdir()
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as made:
         made.execute("PRAGMA user_version = 99")
     with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
-        Codes(tmp_path, "d").add("irony")
-    (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
+        Codes(folder, "d").add("irony")
+    (folder / FILE).write_text("no database, long enough to be taken for one " * 40)
     with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
-        Codes(tmp_path, "d").book()
+        Codes(folder, "d").book()
 
 
 def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, monkeypatch):

@@ -28,7 +28,7 @@ def grams(text, length):
     return found
 
 
-def test_the_numbers_are_those_of_the_formula():
+def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
     random = np.random.default_rng(0)
     words = ["not", "good", "the", "film", "was", "a", "very", "long", "day", "night"]
     texts = [", ".join(" ".join(random.choice(words, 6)) for _ in range(2)) for _ in range(300)]
@@ -46,6 +46,9 @@ def test_the_numbers_are_those_of_the_formula():
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= LEAST_Z
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
+    delta, z = log_odds(12, 400, 30, 2000)
+    assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
+    assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
 def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
@@ -75,12 +78,6 @@ def test_every_phrase_that_is_counted_is_a_rule_which_finds_as_many_texts():
 def test_what_is_no_phrase_is_refused(phrase):
     with pytest.raises(InputError, match="takes words"):
         words_of(phrase)
-
-
-def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
-    delta, z = log_odds(12, 400, 30, 2000)
-    assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
-    assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
 def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_and_goes_over_no_mark():

@@ -20,9 +20,8 @@ CASES = [Risk(60, 21, 500, 60), Risk(40, 1, 300, 99), Risk(200, 80, 31, 3), Risk
 @pytest.mark.parametrize("each", CASES)
 def test_ratio_p_and_interval_are_those_of_statsmodels(each):
     given = each.wrong, each.n, each.rest_wrong, each.rest_n
-    assert each.ratio == pytest.approx(
-        Table2x2([[each.wrong, each.n - each.wrong], [each.rest_wrong, each.rest_n - each.rest_wrong]]).riskratio
-    )
+    table = [[each.wrong, each.n - each.wrong], [each.rest_wrong, each.rest_n - each.rest_wrong]]
+    assert each.ratio == pytest.approx(Table2x2(table).riskratio)
     score = {"compare": "ratio", "method": "score", "correction": False}
     assert each.p == pytest.approx(reference(*given, **score).pvalue, rel=1e-9)
     for alpha in (0.05, 0.004):

@@ -43,7 +43,6 @@ def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_an
     saved = save_slice(store, record, "bad ones", Selection(("wrong", "truth=bad"), "test"))
     assert saved.select == "split=test;truth=bad"
     assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
-    record = store.read("one")
     first = save_slice(store, record, "x", Selection(("wrong",)))
     assert save_slice(store, record, "x", Selection(("wrong",))) == first
     with pytest.raises(InputError, match="a slice x already, of wrong"):

@@ -50,10 +50,10 @@ def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_
     table = read_table(store, "one")
     assert table.own == ("id", "data:truth", "data:ids", "source")
     assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
-    answering(store, "one", [[0.2, 0.8]], texts([1]), split="validation")
-    assert read_table(store, "one").split == "validation"
+    answering(store, "two", [[0.2, 0.8]], texts([1]), split="validation")
+    assert read_table(store, "two").split == "validation"
     with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
-        read_table(store, "one", "test")
+        read_table(store, "two", "test")
 
 
 def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():

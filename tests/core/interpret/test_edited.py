@@ -74,9 +74,8 @@ def test_in_a_text_that_was_cut_off_nothing_moves_up():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
     found = explain(own, TEXT, target="good")
-    assert found.words[0].push == pytest.approx(
-        found.log_odds - odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),))), abs=1e-5
-    )
+    moved = odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
+    assert found.words[0].push == pytest.approx(found.log_odds - moved, abs=1e-5)
     without_good = odds(own, "very very ,", Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
@@ -118,9 +117,8 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
         lexical_off=frozenset({0}) if lexical else frozenset(),
     )
     own = reader(preset, change)
-    found = {
-        (part.kind, part.layer, part.head, part.component, part.token): part for part in parts(own, TEXT, "good").parts
-    }
+    every = parts(own, TEXT, "good").parts
+    found = {(part.kind, part.layer, part.head, part.component, part.token): part for part in every}
     whole = odds(own, TEXT, change)
     for name in (("head", 0, 1, None, None), ("lexical", 0, None, None, None)):
         if name in found:

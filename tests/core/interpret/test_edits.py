@@ -126,7 +126,7 @@ def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_
         can.asked("s:0.5")
 
 
-def test_pieces_are_named_wherever_their_word_stands():
+def test_pieces_are_named_wherever_their_word_stands_and_silenced_by_their_place_in_the_text():
     twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
     assert twice.asked("a=a>").encode() == "n1.2,n3.2"
     assert twice.asked("n1.1, a = a> ,a=<a") == twice.asked("n1.1,n1.2,n3.1,n3.2")
@@ -137,6 +137,14 @@ def test_pieces_are_named_wherever_their_word_stands():
         twice.asked("a=b>")
     with pytest.raises(InputError, match="--edit a=<a: this run has layers"):
         PARTS.asked("a=<a")
+    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
+    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
+    assert edits.encode() == "n2.1,n2.6,n3.4"
+    assert parts.read(edits.encode()) == (edits, 0)
+    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
+    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
+    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
+    assert PARTS.read("n2.1") == (UNCHANGED, 1)
 
 
 HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
@@ -204,14 +212,3 @@ def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
     assert editable(model, Learned((), False)) == Editable(3, 4, 1, 0.0, 1.5)
-
-
-def test_pieces_are_silenced_by_their_place_in_the_text_and_only_where_there_are_any():
-    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
-    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
-    assert edits.encode() == "n2.1,n2.6,n3.4"
-    assert parts.read(edits.encode()) == (edits, 0)
-    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
-    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
-    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
-    assert PARTS.read("n2.1") == (UNCHANGED, 1)

@@ -82,9 +82,8 @@ def brute_force(own, found):
     whole, said = own.predict([found.text]), own.predict(texts)
     odds = log_odds(said.probabilities, target, own.task)
     given, now = own.gives(target, said), bool(own.gives(target, whole)[0])
-    flips = [
-        (len(each), odd if now else -odd) for each, odd, is_it in zip(sets, odds, given, strict=True) if is_it != now
-    ]
+    tried = zip(sets, odds, given, strict=True)
+    flips = [(len(each), odd if now else -odd) for each, odd, is_it in tried if is_it != now]
     size, odd = min(flips, default=(None, None))
     return None if size is None else (size, odd if now else -odd)
 
@@ -123,9 +122,9 @@ def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first
     for move, odd, is_it in zip(moves, log_odds(said.probabilities, 1, own.task), own.gives(1, said), strict=True):
         if not is_it:
             expected[move.start] = min(expected.get(move.start, 0.0), float(odd))
-    assert [(each.moves[0].start, each.log_odds) for each in flips] == [
-        (start, pytest.approx(odd, abs=1e-5)) for start, odd in sorted(expected.items(), key=lambda each: each[1])
-    ]
+    ordered = sorted(expected.items(), key=lambda each: each[1])
+    assert [each.moves[0].start for each in flips] == [start for start, _ in ordered]
+    assert [each.log_odds for each in flips] == pytest.approx([odd for _, odd in ordered], abs=1e-5)
     assert len(flips) > 1
 
 
@@ -163,7 +162,7 @@ def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds(
     assert all(agrees(each, brute_force(own, each)) for own, each in zip((half, strict, loose), found, strict=True))
 
 
-def test_no_text_is_read_twice_and_words_that_stand_twice_flip_where_they_stand():
+def test_no_text_is_read_twice_words_flip_where_they_stand_and_what_was_found_is_there_before_the_proof():
     own, asked = bag(0.1)
     text = "bad film bad good bad"
     found = last(search(own, text))
@@ -171,6 +170,9 @@ def test_no_text_is_read_twice_and_words_that_stand_twice_flip_where_they_stand(
     assert agrees(found, brute_force(own, found))
     for move in found.flip.moves:
         assert text[move.start : move.end] == move.word
+    states = [state for state in search(bag(-1.6)[0], SIXTY) if state.flip]
+    assert (states[0].verdict, states[-1].verdict) == ("smallest found", "proven")
+    assert states[-1].flip.log_odds <= states[0].flip.log_odds < 0
 
 
 @pytest.mark.slow
@@ -218,12 +220,6 @@ def test_it_tells_how_far_it_is_and_can_be_stopped():
     assert 300 < states[-1] <= 300 + AT_ONCE and max(np.diff(states)) <= AT_ONCE
     stopped = last(search(own, "good film", stopped=lambda: True))
     assert (stopped.readings, stopped.verdict, stopped.flip) == (1, "none found", None)
-
-
-def test_what_was_found_so_far_is_there_before_it_is_proven():
-    states = [state for state in search(bag(-1.6)[0], SIXTY) if state.flip]
-    assert (states[0].verdict, states[-1].verdict) == ("smallest found", "proven")
-    assert states[-1].flip.log_odds <= states[0].flip.log_odds < 0
 
 
 @pytest.mark.slow

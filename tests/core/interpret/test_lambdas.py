@@ -59,9 +59,8 @@ def test_every_point_is_what_one_intervention_gives(preset):
     found, [said] = own.curves(), own.reader.predict([TEXT]).probabilities.tolist()
     assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
     *curves, every = found.curves
-    assert [(each.layer, each.component) for each in curves] == [
-        (layer, i) for layer in range(2) for i in range(1, own.model.components)
-    ]
+    places = [(layer, i) for layer in range(2) for i in range(1, own.model.components)]
+    assert [(each.layer, each.component) for each in curves] == places
     for each in curves:
         assert list(each.values) == sorted({*each.values, 0.0, each.learned})
         assert each.at(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)

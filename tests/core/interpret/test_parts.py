@@ -33,7 +33,7 @@ def straight():
     return own
 
 
-def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits(straight):
+def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits_and_a_mean_that_stays_nothing(straight):
     model, batch = straight.model, Batch.of(one_text(straight.tokenizer.encode(TEXT)))
     with torch.no_grad():
         output = model(batch, trace=True)
@@ -51,9 +51,6 @@ def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits(straight):
     for i in range(model.components):
         assert found["component", 0, None, i, None].zero == pytest.approx(float(added[i].sum()), abs=1e-5)
     assert found["layer", 0, None, None, None].zero == pytest.approx(float(added.sum()), abs=1e-5)
-
-
-def test_a_mean_that_stays_changes_nothing_where_only_the_mean_is_read(straight):
     found = parts(straight, TEXT)
     assert max(abs(part.mean) for part in found.parts) < 1e-5 < max(abs(part.zero) for part in found.parts)
 

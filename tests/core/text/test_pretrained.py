@@ -106,9 +106,8 @@ def test_a_pipeline_has_known_parts_that_make_no_text_much_longer(part, value, s
 def test_the_parts_of_the_families_that_are_read_are_known():
     """XLM-R's as its authors convert it; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
-    check_pipeline(
-        piped("normalizer", {"type": "Sequence", "normalizers": [precompiled(b"ff"), BLANKS, shorter, LOWER]})
-    )
+    normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
+    check_pipeline(piped("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
     check_pipeline(piped("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
 

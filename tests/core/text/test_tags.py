@@ -77,9 +77,8 @@ def test_no_file_of_the_working_directory_is_taken_for_the_model(tmp_path, monke
 
 
 def test_subwords_inherit_the_tag_of_their_word_and_a_blank_has_none():
-    tokenizer = fit_tokenizer(
-        ["unbelievable films"], TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
-    )
+    config = TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
+    tokenizer = fit_tokenizer(["unbelievable films"], config)
     found = tokenizer.encode("I didn't see unbelievable films")
     by_word = {}
     for (start, _), tag in zip(found.offsets, found.tags, strict=True):
