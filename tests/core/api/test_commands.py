@@ -531,12 +531,14 @@ def test_data_check_says_what_it_found_in_sentences_and_the_card_has_the_yardsti
 
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
-    own, fast = ("--data", "reviews.csv"), ("--set", "training.epochs=1", "--set", "training.threads=1")
-    first = cli.json("pretrain", *own, *small, *fast, "--name", "general", "--no-texts")
+    fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
+    pretraining = ("pretrain", "--data", "built-in", "--limit", 100, "--name", "general", "--no-texts")
+    first = cli.json(*pretraining, *small, *fast)
     shown = cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
-    code, out, _ = cli("train", "--from", "general", *own, "--model", "ndt-01-n2", *fast, "--name", "special")
+    own = ("train", "--data", "reviews.csv", "--from", "general", "--model", "ndt-01-n2", "--name", "special")
+    code, out, _ = cli(*own, *fast)
     assert code == 0
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
     started = cli.json("runs", "show", "special")
