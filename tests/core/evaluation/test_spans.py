@@ -44,11 +44,10 @@ def test_metrics_are_those_of_seqeval_on_any_tags(both):
 def test_outcomes_add_up_and_spans_meet_the_same_then_those_of_the_same_words_then_the_first_overlap(both):
     for label, said in zip(*both, strict=True):
         ends = Counter(each.outcome for each in outcomes(label, said))
-        met = ends["right"] + ends["wrong type"] + ends["wrong border"]
-        assert met + ends["missed"] == len(spans_of(label))
-        assert met + ends["spurious"] == len(spans_of(said))
+        several = ends["right"] + ends["wrong type"] + ends["wrong border"]
+        assert several + ends["missed"] == len(spans_of(label))
+        assert several + ends["spurious"] == len(spans_of(said))
         assert ends["right"] == len(set(spans_of(label)) & set(spans_of(said)))
-    for label, said in zip(*both, strict=True):
         found = {(each.label, each.said) for each in outcomes(label, said) if each.label and each.said}
         assert found == met(label, said)
 
