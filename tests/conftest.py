@@ -4,8 +4,6 @@ A developer's home holds tags found by another version, downloads, settings of S
 folders of ours. None of it is there for a test, for a fixture of the session, or for a process that either starts.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

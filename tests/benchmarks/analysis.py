@@ -9,8 +9,6 @@ takes the report home. Another machine's model may get other sentences wrong: th
 uncoded, and told.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

@@ -6,8 +6,6 @@ Ratios to `vanilla-swiglu` with explicit softmax (the paper's kind of baseline) 
 kernel. Medians; absolute times are of this machine only.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import statistics

@@ -8,8 +8,6 @@ is the path that a model without a window takes, `masked` the same over the L x 
 every map in memory. Medians; absolute times are of this machine only, but those of one row were measured together.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

@@ -7,8 +7,6 @@ Lengths are drawn to the shapes of IMDB reviews (median 172, mean 212, cut at 51
 in one process; forward, backward and AdamW included. Prints time per real token, relative to fixed padding.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import time

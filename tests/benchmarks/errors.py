@@ -8,8 +8,6 @@ a browser waits that has been here before. On a machine with other work the time
 each.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -7,8 +7,6 @@ on a machine with other work the times are those of the load printed with each. 
 into an empty folder, on the built-in corpus, which is made on the way. Sentences have `sentences.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

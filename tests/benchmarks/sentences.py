@@ -8,8 +8,6 @@ sentence is another one of plain English words. The answer stands above the word
 a limit: what is not there by then is missing from the numbers, and said.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

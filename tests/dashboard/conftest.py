@@ -1,7 +1,5 @@
 """Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them, in a browser too."""
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil

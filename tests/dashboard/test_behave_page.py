@@ -1,7 +1,5 @@
 """The page of behaviour: what it finds, what is looked at, suites of one's own, runs that cannot be asked."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pages

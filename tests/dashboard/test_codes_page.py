@@ -1,7 +1,5 @@
 """Codes on Errors: what the reader is given and reports, the filter's word, draws, the codebook."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The page Compare: its finding, its tables, what it says where nothing can be compared."""
 
-from __future__ import annotations
-
 import numpy as np
 import pages
 import pytest

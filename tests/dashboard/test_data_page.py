@@ -1,7 +1,5 @@
 """The Data page through the entrance: choosing, looking, bringing a file, and where kept files may lie."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

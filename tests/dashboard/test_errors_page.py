@@ -1,7 +1,5 @@
 """Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

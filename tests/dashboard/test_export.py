@@ -1,7 +1,5 @@
 """Every figure from the command line: the names of the pages, whole files, and words where there is none."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

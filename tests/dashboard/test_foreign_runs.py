@@ -1,7 +1,5 @@
 """Runs that came from elsewhere or were meddled with: they break no page, are not trained, and cost nothing twice."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """What the server refuses before Streamlit hears of it."""
 
-from __future__ import annotations
-
 import asyncio
 import types
 

@@ -1,7 +1,5 @@
 """Names of classes with quotes, ampersands, percent signs, line breaks and emoji: drawn as they are."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

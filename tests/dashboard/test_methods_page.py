@@ -1,7 +1,5 @@
 """Methods, another sentence and belief on the Sentence page: what the core says, what a model lacks, jobs, a stop."""
 
-from __future__ import annotations
-
 import pages
 import pytest
 from pages import words as markup

@@ -1,7 +1,5 @@
 """A run on pairs on every page: both texts in sight, two fields to type them in, one link for both."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages that ask a model on runs of a pretrained encoder: none has a line about them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

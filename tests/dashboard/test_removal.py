@@ -1,7 +1,5 @@
 """Deleting a run from a page: it asks first, and says why where it will not."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every page through the entrance, in every state it can meet."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

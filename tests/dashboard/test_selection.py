@@ -1,7 +1,5 @@
 """The one selection: what clicks come to, what a link restores, and what the bar says and does on every page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from cases import cases

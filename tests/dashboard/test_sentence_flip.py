@@ -1,7 +1,5 @@
 """What would change the answer and how far a negation reaches, on the Sentence page; of three ordered classes too."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

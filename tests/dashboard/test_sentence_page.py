@@ -1,7 +1,5 @@
 """The Sentence page through the entrance: changes inside the model, two runs, pins, passages, a mixture, no text."""
 
-from __future__ import annotations
-
 import json
 import re
 

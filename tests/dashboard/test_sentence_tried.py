@@ -1,7 +1,5 @@
 """What was tried on the Sentence page: undo, redo, every sentence a click away, cleared, and in no link."""
 
-from __future__ import annotations
-
 import pages
 import pytest
 

@@ -1,7 +1,5 @@
 """The dashboard as `sentiscope dashboard` serves it: what it says to browsers, and what the terminal shows."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess

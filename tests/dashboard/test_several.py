@@ -1,7 +1,5 @@
 """Every page on a run with several labels per text."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

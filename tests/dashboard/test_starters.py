@@ -1,7 +1,5 @@
 """What a fresh checkout opens: every page and every figure of each starter run, which nothing of it changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

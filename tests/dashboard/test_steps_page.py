@@ -1,7 +1,5 @@
 """Steps as a page: what a link opens, texts that cannot be shown, runs of every kind."""
 
-from __future__ import annotations
-
 import pytest
 from pages import drawn, opened, words
 

@@ -1,7 +1,5 @@
 """The page of sweeps: planning one, watching it, what it says when there is none."""
 
-from __future__ import annotations
-
 import shutil
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Every page on a run that gives each word a tag."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What a long text keeps the Sentence page waiting for: in words, with a stop that keeps the answer, and a way on."""
 
-from __future__ import annotations
-
 import time
 
 import pages

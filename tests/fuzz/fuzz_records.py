@@ -1,7 +1,5 @@
 """The files of a run, odd or damaged, read by everything that feeds a page."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

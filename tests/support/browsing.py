@@ -1,7 +1,5 @@
 """The dashboard on a free port, and a browser that hears everything a page complains about."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """A page of the dashboard, opened directly, as a link opens it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labelled texts in the shapes in which tools write them, in our own words, and what is to be read of each."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """Answers that a figure is drawn of: labels (n,) and probabilities (n, C) of two and of three classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

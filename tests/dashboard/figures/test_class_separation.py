@@ -1,7 +1,5 @@
 """The chart of the layers: what it shows of what was measured."""
 
-from __future__ import annotations
-
 from core.runs.layers import Layers, Stage
 from dashboard.figures.class_separation import MAP_LAYERS, Depths, draw_depths
 from dashboard.figures.theme import LIGHT, Look

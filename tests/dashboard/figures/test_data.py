@@ -1,7 +1,5 @@
 """The figures of the Data page, by the values they draw."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Likely label errors, and how a split differs from training."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

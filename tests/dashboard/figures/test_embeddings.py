@@ -1,7 +1,5 @@
 """What a split's points are, how they are coloured, what the map is worth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

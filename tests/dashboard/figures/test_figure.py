@@ -1,7 +1,5 @@
 """A declaration: its names, its words, its options."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import plotly.graph_objects as go

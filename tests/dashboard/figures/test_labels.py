@@ -1,7 +1,5 @@
 """Several labels per text on the pages: counted by hand and by scikit-learn."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which runs belong together, and our final values next to the paper's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

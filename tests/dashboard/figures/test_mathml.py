@@ -1,7 +1,5 @@
 """Formulas as MathML: what ours use is known, all else is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 from xml.etree import ElementTree
 

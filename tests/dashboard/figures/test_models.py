@@ -1,7 +1,5 @@
 """Presets as tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.config import compose

@@ -1,7 +1,5 @@
 """How data is called on a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How numbers are written."""
 
-from __future__ import annotations
-
 import pytest
 
 from dashboard.figures.numbers import duration, number, plus_minus, signed, subscript

@@ -1,7 +1,5 @@
 """Panels that are drawn in one go: those of Plotly, cells that are picked, titles, what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from plotly.subplots import make_subplots

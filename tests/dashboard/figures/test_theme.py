@@ -1,7 +1,5 @@
 """The colours: one set in two places, readable, and with zero on the page."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a model knows of each token, as rows, tables and cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from token_readings import read

@@ -1,7 +1,5 @@
 """The page Lambdas through the entrance, in every state it can meet."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

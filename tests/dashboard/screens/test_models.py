@@ -1,7 +1,5 @@
 """The page of models: found, shown whole, compared, trained."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pages

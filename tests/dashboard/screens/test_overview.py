@@ -1,7 +1,5 @@
 """Overview: every state of its tables, the order in the link, the way to Compare."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

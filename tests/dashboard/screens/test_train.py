@@ -1,7 +1,5 @@
 """Train: presets by paper, and a model of one's own put together from its parts."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from functools import partial
