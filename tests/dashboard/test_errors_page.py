@@ -8,7 +8,7 @@ import pages
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from pages import drawn, words
+from pages import drawn, press, words
 from streamlit.testing.v1 import AppTest
 
 from core import api
@@ -93,8 +93,8 @@ def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(pag
 def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
     app = page(select="sources=web")
     assert "This selection cannot be made here" in words(app) and "sources=web" in words(app)
-    next(button for button in app.button if button.key == "select-wrong").click().run()
-    assert not app.exception and drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
+    press(app, "select-wrong")
+    assert drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
     app = whole(page())
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
-        next(button for button in app.button if button.key == key).click().run()
+        press(app, key)
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option] and not app.exception
 
 

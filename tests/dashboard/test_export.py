@@ -25,6 +25,10 @@ def made(trained, tmp_path_factory):
     return folder, api.figures("finished", folder, text=TEXT, store=RunStore(trained))
 
 
+def names_of(made) -> list[str]:
+    return [each["name"] for each in made[1]["files"]]
+
+
 def data_of(page: str) -> list[dict]:
     """The traces of the figure in an HTML file."""
     (call,) = re.findall(r"Plotly\.newPlot\(\s*\"[\w-]+\",\s*(\[.*?\]),\s+\{\"", page, re.DOTALL)
@@ -32,8 +36,7 @@ def data_of(page: str) -> list[dict]:
 
 
 def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
-    folder, result = made
-    names = [each["name"] for each in result["files"]]
+    (folder, result), names = made, names_of(made)
     assert {*names, *result["left_out"]} == set(FIGURES)
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
     assert set(result["left_out"]) == {
@@ -149,10 +152,9 @@ def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
         api.figures("damaged", tmp_path, store=RunStore(trained))
 
 
-def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
+def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    made = api.figures("finished", tmp_path, store=RunStore(trained))["files"]
-    only = [each["name"] for each in made if FIGURES[each["name"]][0].page != "errors"]
+    only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", "sentence", "steps")]
     code = (
         "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"
         f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"

@@ -1,7 +1,7 @@
 """Steps as a page: what a link opens, texts that cannot be shown, runs of every kind."""
 
 import pytest
-from pages import drawn, opened, words
+from pages import drawn, opened, press, words
 
 from core import api
 from core.interpret import steps as computing
@@ -54,8 +54,7 @@ def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_tak
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
     assert "As edited: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
-    app.button(key="steps-as-trained").click().run()
-    assert "As edited" not in words(app) and state.EDIT not in app.query_params
+    assert "As edited" not in words(press(app, "steps-as-trained")) and state.EDIT not in app.query_params
     trained = api.steps("finished", "a good film", store=RunStore(runs))
     (data,) = drawn(app, "steps")
     cells = data["stages"][-1]["matrices"][-1]["cells"]

@@ -4,7 +4,7 @@ from functools import partial
 
 import pages
 import pytest
-from pages import words
+from pages import press, words
 
 from core.models.presets import PRESETS
 from dashboard import state
@@ -49,8 +49,7 @@ def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
 
 def test_a_run_of_the_model_is_linked(opened):
     app = opened(model="ndt-01-n3")
-    app.button(key="run-finished").click().run()
-    assert not app.exception
+    press(app, "run-finished")
     assert app.session_state[state.RUN] == "finished"
     assert "Confusion matrix" in words(app)
 
