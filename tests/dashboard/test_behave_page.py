@@ -10,6 +10,8 @@ from core.data import library
 from core.runs.store import RunStore
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 SUITE = b"""
 name: films
 tests:
@@ -26,7 +28,6 @@ def page(app, runs):
     return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 
-@pytest.mark.slow
 def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     app = page()
     assert "baseline passes 0 of 3 capabilities" in words(app)
@@ -35,7 +36,6 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
 
 
-@pytest.mark.slow
 def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
     assert "Failing: capitals" in words(app) and "baseline passes all of it." in words(app)
@@ -44,7 +44,6 @@ def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
 
 
-@pytest.mark.slow
 def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page, runs):
     app = page(suite=f"{'0' * 64}/none.yaml")
     assert "the suite of this link is not here any more" in words(app) and "passes" not in words(app)
@@ -56,7 +55,6 @@ def test_no_other_file_of_the_machine_can_be_named_and_text_of_a_suite_is_never_
     assert "<b>wise" not in words(page(capability="capability words"))
 
 
-@pytest.mark.slow
 def test_classes_without_a_polarity_are_asked_about(page, runs):
     store = RunStore(runs)
     store.update("baseline", classes=("calm", "joy"))

@@ -25,10 +25,7 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def page(app):
-    def opened(*runs, **parameters):
-        return pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **parameters)
-
-    return opened
+    return lambda *runs, **given: pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **given)
 
 
 @pytest.mark.slow
@@ -43,8 +40,7 @@ def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_the
 @pytest.mark.slow
 def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, store):
     app = page(run="poor")
-    assert app.multiselect[0].value == ["poor", "good"]
-    assert app.query_params["compare"] == ["poor", "good"]
+    assert app.multiselect[0].value == app.query_params["compare"] == ["poor", "good"]
 
 
 @pytest.mark.slow

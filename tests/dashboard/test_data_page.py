@@ -12,6 +12,8 @@ from core.data.library import choices
 from core.runs.store import RunStore
 from dashboard import access, state
 
+pytestmark = pytest.mark.slow
+
 ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
 CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
 
@@ -31,7 +33,6 @@ def uploaded(app, name: str, content: bytes):
     return app
 
 
-@pytest.mark.slow
 def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(app, tmp_path):
     uploaded(app, "mine.csv", CSV)
     press(app, "use-data")
@@ -49,7 +50,6 @@ def chosen(app, label: str):
     return named(app.selectbox, label)
 
 
-@pytest.mark.slow
 def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path):
     uploaded(app, "reviews.csv", CSV)
     assert chosen(app, "Text column").value == "review"
@@ -69,7 +69,6 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
     assert chosen(opened(app, "train"), "Data").value == choice.id
 
 
-@pytest.mark.slow
 def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
@@ -84,7 +83,6 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     assert Path(data.name).is_relative_to(access.library_folder())
 
 
-@pytest.mark.slow
 def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
@@ -99,7 +97,6 @@ def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     assert choices(access.library_folder())[0].config.header == "yes"
 
 
-@pytest.mark.slow
 def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Label column").set_value("review").run()
@@ -112,7 +109,6 @@ def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
-@pytest.mark.slow
 def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app):
     spans = [{"text": text, "label": [[0, 3, "X"]]} for text, _ in [*ROWS, *ROWS]]
     rows = [{"text": text, "label": label} for text, label in ROWS]
@@ -125,7 +121,6 @@ def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app)
     assert choice.config.sheet == "reviews"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -138,14 +133,12 @@ def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, 
     assert not [button for button in app.button if button.key == "use-data"] and not (tmp_path / "runs").exists()
 
 
-@pytest.mark.slow
 def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
     uploaded(app, "../../<img src=x>.csv", CSV)
     assert "<img" not in text_of(press(app, "use-data"))
     assert {path.name for path in tmp_path.iterdir()} <= {"runs", "cache"}
 
 
-@pytest.mark.slow
 def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     uploaded(app, "r.csv", CSV.replace(b"bad film", b"<script>alert(1)</script>"))
     press(app, "use-data")
@@ -157,7 +150,6 @@ def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     assert "<small>" in text_of(app) and "<script" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_link_restores_filters_and_page(app, table, tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -184,7 +176,6 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     assert [button for button in app.button if button.key == "use-data"]
 
 
-@pytest.mark.slow
 def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table):
     assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not choices(access.library_folder())
     assert "n = 80" in text_of(press(app, "use-data"))
@@ -196,7 +187,6 @@ def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_dem
     assert not [button for button in app.button if button.key == "measure"]
 
 
-@pytest.mark.slow
 def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
     lines = ["запись,оценка,город", *(f"скучный фильм номер {n},{n % 5},{'АБ'[n % 2]}" for n in range(40))]
     uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
@@ -208,7 +198,6 @@ def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(
     assert not app.exception and chosen(app, "Encoding").value == "mac-cyrillic"
 
 
-@pytest.mark.slow
 def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path, monkeypatch):
     folder = tmp_path / "отзывы"
     for split in ("train", "test"):
@@ -224,7 +213,6 @@ def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of
     assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp_path):
     for split, cities in (("train", "AB"), ("test", "CC")):
         rows = ["text,label,![x](city)", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]

@@ -11,6 +11,7 @@ import pytest
 from core import api
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
+from dashboard.figures.figure import OF_TEXT
 from dashboard.figures.registry import FIGURES
 
 pytestmark = pytest.mark.slow
@@ -154,7 +155,7 @@ def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
 
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", "sentence", "steps")]
+    only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", *OF_TEXT)]
     code = (
         "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"
         f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"

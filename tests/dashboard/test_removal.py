@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pages import press, words
+from pages import opened, press, words
 
 from core.config import compose
 from core.runs.store import RunStore, this_process
@@ -17,15 +17,12 @@ pytestmark = pytest.mark.slow
 def chosen(app, runs):
     """chosen(run): Overview with the row of this run chosen."""
 
-    def opened(run: str):
-        app.query_params["run"] = run
+    def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name
         app.session_state[state.figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
-        app.run()
-        assert not app.exception
-        return app
+        return opened(app, "overview", run=run)
 
-    return opened
+    return choose
 
 
 def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, runs):
@@ -41,10 +38,7 @@ def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, run
 
 
 def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
-    app.query_params["run"] = "damaged"
-    app.run()
-    app.switch_page("screens/performance.py").run()
-    press(app, "remove-damaged")
+    press(opened(app, "performance", run="damaged"), "remove-damaged")
     press(app, "remove-yes")
     assert not (runs / "damaged").exists()
 
@@ -52,9 +46,7 @@ def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
 def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_again(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(runs / "starters"))
     shutil.copytree(runs / "damaged", runs / "starters" / "starter-vanilla")
-    app.query_params["run"] = "starter-vanilla"
-    app.run()
-    app.switch_page("screens/performance.py").run()
+    opened(app, "performance", run="starter-vanilla")
     assert "Run “starter-vanilla” is damaged" in words(app) and "install that again" in words(app)
     assert "delete" not in words(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 

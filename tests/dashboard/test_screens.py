@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from cases import cases
 from pages import drawn, opened, press, text_of
 from pages import words as words_of
 
@@ -22,6 +21,8 @@ from core.runs.record import CANCEL
 from core.runs.store import RunStore, describe_process, this_process
 from dashboard import access, state
 from dashboard.figures import answers
+
+pytestmark = pytest.mark.slow
 
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
@@ -59,10 +60,9 @@ def brief(table, monkeypatch) -> dict[str, str]:
     return {"data": str(table)}
 
 
-EVERY = pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
+EVERY = pytest.mark.parametrize("page", SAID)
 
 
-@pytest.mark.slow
 @EVERY
 def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
@@ -71,7 +71,6 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
 
 
-@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize(("place", "run"), enumerate(("finished", "damaged", "baseline"), 1))
 def test_a_run_is_shown_told_with_its_file_if_it_is_damaged_and_with_what_it_lacks(app, runs, page, brief, place, run):
@@ -84,7 +83,6 @@ def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
     assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
 
 
-@pytest.mark.slow
 def test_a_run_without_weights_still_has_its_metrics(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     assert "n = 16" in text_of(opened(app, "performance", run="finished"))
@@ -98,7 +96,6 @@ def test_weights_that_cannot_be_read_are_told(app, runs):
     assert "This page cannot continue" in shown and "weights.safetensors" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "said"),
     [("train", "1 lines of the history cannot"), ("lambdas", "Of the history of finished, 1 line cannot be read")],
@@ -109,7 +106,6 @@ def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs, page, said):
     assert said in text_of(opened(app, page, run="finished"))
 
 
-@pytest.mark.slow
 def test_a_typed_text_is_shown_as_text_only(app, runs):
     opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
     assert "<img" not in words_of(app)
@@ -117,7 +113,6 @@ def test_a_typed_text_is_shown_as_text_only(app, runs):
     assert not [element for element in app.markdown if "onerror" in element.value]
 
 
-@pytest.mark.slow
 def test_switching_runs_keeps_the_page_whole(app, runs):
     opened(app, "sentence", run="finished", map="λ₁A₁")
     for name in ("baseline", "damaged", "finished"):
@@ -125,7 +120,6 @@ def test_switching_runs_keeps_the_page_whole(app, runs):
         assert not app.exception
 
 
-@pytest.mark.slow
 def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
@@ -143,7 +137,6 @@ def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkey
     assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
-@pytest.mark.slow
 def test_projector_mode_hides_the_export_bar(app, runs):
     opened(app, "performance", run="finished")
     assert app.get("download_button")
@@ -151,7 +144,6 @@ def test_projector_mode_hides_the_export_bar(app, runs):
     assert not app.exception and not app.get("download_button")
 
 
-@pytest.mark.slow
 def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")
@@ -164,7 +156,6 @@ def confusion_of(app) -> list[list[int]]:
     return table.drop(columns="is").to_numpy().tolist()
 
 
-@pytest.mark.slow
 def test_the_threshold_moves_every_count(app, runs):
     threshold = 0.83
     opened(app, "performance", run="finished")
@@ -176,7 +167,6 @@ def test_the_threshold_moves_every_count(app, runs):
     assert confusion_of(app) == expected and f"{expected[0][0] + expected[1][1]} of 16 right" in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
     opened(app, "performance", run="finished", cost="5")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
@@ -189,7 +179,6 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     assert app.slider(key=state.THRESHOLD).value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
     assert app.slider(key=state.THRESHOLD).value == 1.0
@@ -199,7 +188,6 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     assert "validation sentences" in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
     opened(app, "train", run="finished")
     app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
@@ -209,7 +197,6 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
     assert app.selectbox(key=state.RUN).value == "finished"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "kept", "words", "beside"),
     [
@@ -232,7 +219,6 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
     assert words not in text_of(press(app, "confirm-cancel-live")) and store.cancel_requested("live")
 
 
-@pytest.mark.slow
 def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
@@ -247,7 +233,6 @@ def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_cho
     assert "picked" not in picked  # the browser still sends the old one
 
 
-@pytest.mark.slow
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.local", lambda: True)
     opened(app, "overview")

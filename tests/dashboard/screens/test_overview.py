@@ -8,6 +8,8 @@ from pages import opened, press, words
 
 from dashboard import state
 
+pytestmark = pytest.mark.slow
+
 
 def tables(app) -> dict[str, list[str]]:
     """By label of a table of marks, the names in its rows."""
@@ -19,7 +21,6 @@ def tables(app) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow
 def test_models_of_a_data_set_stand_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="my__reviews.csv")
@@ -30,7 +31,6 @@ def test_models_of_a_data_set_stand_together_best_first(app, runs):
     assert "Run “damaged” is damaged" in words(app)
 
 
-@pytest.mark.slow
 def test_the_order_is_in_the_link(app, runs):
     reached = {"results__metrics__test__accuracy": 0.1, "results__metrics__test__loss": 0.0}
     copied(runs, "surer", config__training__lr=1e-3, **reached)
@@ -39,7 +39,6 @@ def test_the_order_is_in_the_link(app, runs):
     assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
 
 
-@pytest.mark.slow
 def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     copied(runs, "broken", status="failed", reason="out of memory", results={})
     opened(app, "overview")
@@ -47,7 +46,6 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     assert "failed" in drawn and '"aria-label": "compare finished"' in drawn and "compare broken" not in drawn
 
 
-@pytest.mark.slow
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "overview")
     assert app.button(key="compare-reviews.csv").disabled
