@@ -45,8 +45,8 @@ def train_reviews(folder: Path, table: Path) -> Path:
     plain = {name: value for name, value in TINY.items() if not name.startswith("model.")}
     runs = {"finished": (table, "ndt-01-n3", TINY), "baseline": (table, "tfidf-logreg", plain)}
     store = train_runs(folder, **runs)
-    shutil.copytree(store.path("finished"), store.path("damaged"))
-    (store.path("damaged") / "run.json").write_text('{"schema": 1, "status"')
+    shutil.copytree(store.folder / "finished", store.folder / "damaged")
+    (store.folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
     return store.folder
 
 

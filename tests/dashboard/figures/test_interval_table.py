@@ -86,8 +86,9 @@ def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
     assert 'class="bar" style="left:25.00%;width:50.00%"' in text
     assert 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
-    columns, marks = (Column("m", "Difference", axis=WIDE),), {"a": {"tie": True}, "b": {"colour": "#3F9168"}}
-    text = html(Marks("x", columns, tuple(Row(id, {"m": mark(0.5, **more)}) for id, more in marks.items())), Look())
+    columns = (Column("name", "Pair"), Column("m", "Difference", axis=WIDE))
+    marks = {"a": mark(0.5, tie=True), "b": mark(0.5, colour="#3F9168")}
+    text = html(Marks("x", columns, tuple(Row(id, {"name": id, "m": each}) for id, each in marks.items())), Look())
     assert text.count('class="tie"') == text.count('class="sure"') == 1
     assert 'style="--c:#3F9168"' in text
     text = html(table(), Look())
