@@ -41,11 +41,9 @@ def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(mon
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     monkeypatch.setattr(access, "local", lambda: False)
-    for name, said in (
-        *(("data.name", "data.name: no data set, file or folder here is called"), ("text.lexicon", ".*; choose vader")),
-        ("data.examples", "data.examples=.*; write counter-examples"),
-    ):
-        with pytest.raises(DataError, match=said):
+    refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
+    for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
+        with pytest.raises(DataError, match=f"{name}.*{said}"):
             access.refuse_foreign({name: typed})
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 

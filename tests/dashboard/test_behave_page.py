@@ -50,8 +50,11 @@ def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page,
     assert "Sentiscope&#x27;s suite" in words(press(app, "our-suite"))
 
 
-def test_no_other_file_of_the_machine_can_be_named_and_text_of_a_suite_is_never_markup(page):
+def test_no_other_file_of_the_machine_can_be_named(page):
     assert "is not here any more" in words(page(suite="../../../etc/passwd"))
+
+
+def test_text_of_a_suite_is_never_markup(page):
     assert "<b>wise" not in words(page(capability="capability words"))
 
 

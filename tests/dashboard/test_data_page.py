@@ -38,8 +38,9 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
     press(app, "use-data")
     choice = app.session_state[state.DATA]
     run = RunStore().create(from_dict({"data": {"name": choices(access.library_folder())[0].config.name}}), "vanilla")
-    for page in ("train", "sweeps", "models"):
-        assert opened(app, page).session_state[state.DATA] == choice
+    for page in ("train", "sweeps", "models", "overview"):
+        app.switch_page(f"screens/{page}.py").run()
+        assert not app.exception and app.session_state[state.DATA] == choice
         shown = text_of(app) + "".join(code.value for code in app.get("code"))
         shown += "".join(frame.value.to_csv() for frame in app.dataframe)
         assert str(tmp_path) not in shown, page

@@ -51,7 +51,7 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(cli, place, trained):
     """The JSON of a training run under the name `first`, which stands beside the runs that other rooms ask too."""
-    shutil.copytree(trained, place / "runs", ignore=shutil.ignore_patterns("damaged"))
+    shutil.copytree(trained, place / "runs", ignore=shutil.ignore_patterns("damaged"), dirs_exist_ok=True)
     return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
 
