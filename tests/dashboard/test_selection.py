@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import cases
 from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +12,8 @@ from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.figures.saved import CLASS
+
+pytestmark = pytest.mark.slow
 
 
 def called(script, **session) -> AppTest:
@@ -55,7 +56,6 @@ def take_bar() -> None:
     take_bar(source, source.once(answers.decision))
 
 
-@pytest.mark.slow
 def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
@@ -78,8 +78,7 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(["overview", "data", "train", "compare", "steps"], ("overview", "compare")))
+@pytest.mark.parametrize("page", ["overview", "data", "train", "compare", "steps"])
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
     monkeypatch.setattr(access, "local", lambda: True)
     shown = words(opened(app, page, run="finished", select="truth=negative", data=str(table)))
@@ -88,7 +87,6 @@ def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, t
     assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
 
 
-@pytest.mark.slow
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = keep(RunStore(runs), Group(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
@@ -102,7 +100,6 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     assert not app.button(key="selected-Previous").disabled
 
 
-@pytest.mark.slow
 def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
     rule = keep(RunStore(runs), Group(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", "")))
     opened(app, "sentence", run="finished", select=rule, at="a")
@@ -112,7 +109,6 @@ def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
     assert app.text_input(key=state.TEXT).value == "bad <b>film" and "true label" not in words(app)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("select", "said"), [("ids:../../../etc", "names no sentences that were selected"), ("<script>", "&lt;script&gt;")]
 )
@@ -122,7 +118,6 @@ def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, sel
     assert "Nothing is selected" not in words(press(app, "selected-clear"))
 
 
-@pytest.mark.slow
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
@@ -135,7 +130,6 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
 
 
-@pytest.mark.slow
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
@@ -159,7 +153,6 @@ def take_slice() -> None:
     take_slice(source, SAVED.shape(source))
 
 
-@pytest.mark.slow
 def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
     store = RunStore(runs)
     save_slice(store, store.read("finished"), "sure", Selection(("p_said>0.5",)))
@@ -171,7 +164,6 @@ def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_
     assert state.SELECT not in app.query_params
 
 
-@pytest.mark.slow
 def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     opened(app, "performance", run="finished", split="validation")
     wrong = read_table(RunStore(runs), "finished", "validation").wrong
@@ -182,7 +174,6 @@ def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
 
 
-@pytest.mark.slow
 def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
     """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
     store = RunStore(runs)
@@ -256,7 +247,6 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
 
 
-@pytest.mark.slow
 def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["truth"] == table.classes[0]).to_numpy()
@@ -265,7 +255,6 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     assert f"{here} right, the others {others}" in said
 
 
-@pytest.mark.slow
 def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     draw = keep(RunStore(runs), Group(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True))

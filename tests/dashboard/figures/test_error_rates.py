@@ -14,6 +14,8 @@ from dashboard.figures.interval_table import Mark, Words
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
+pytestmark = pytest.mark.slow
+
 ROWS = 400
 
 
@@ -32,7 +34,6 @@ def web_and_phone(tmp_path, rows=ROWS):
     return known_of(tmp_path, right_where(right, labels), frame)
 
 
-@pytest.mark.slow
 def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
     known, store = web
     shown, frame = rates.gathered(analyse(known, "wrong", store)), known.table.frame
@@ -54,25 +55,21 @@ def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
     assert rates.gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone" and shown.picked == ""
 
 
-@pytest.mark.slow
 def test_the_terminal_has_the_same_family_and_the_slices(web):
     known, store = web
     page = rates.rates_table(rates.gathered(analyse(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
     assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
-    for rule, row in page.iterrows():
-        assert [rows[rule][name] for name in ("n", "wrong", "p", "p_holm", "differs")] == [
-            None if pd.isna(value) else value for value in row[["n", "wrong", "p", "p_holm", "differs"]]
-        ]
+    names = ["n", "wrong", "p", "p_holm", "differs"]
+    for rule, row in page[names].iterrows():
+        assert [rows[rule][name] for name in names] == [None if pd.isna(value) else value for value in row]
     assert rows["source=web"]["selected"] == (known.table.frame["source"].eq("web") & known.table.wrong).sum()
     slices = rates.slices_table(rates.sliced(analyse(known, "wrong", store))).frame
-    assert [each["select"] for each in told["slices"]] == slices["rules"].tolist() and "source=web" in set(
-        slices["rules"]
-    )
+    assert [each["select"] for each in told["slices"]] == slices["rules"].tolist()
+    assert "source=web" in set(slices["rules"])
 
 
-@pytest.mark.slow
 def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     known, store = web_and_phone(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
@@ -85,13 +82,10 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     after = analyse(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
     assert after.said == "all, models disagree with two"
-    assert not any(
-        rule in each.id
-        for each in rates.slices_table(rates.sliced(analyse(known.beside("two"), "all", store))).marks.rows
-    )
+    slices = rates.slices_table(rates.sliced(analyse(known.beside("two"), "all", store))).marks.rows
+    assert not any(rule in each.id for each in slices)
 
 
-@pytest.mark.slow
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
     shown = rates.gathered(analyse(known, "wrong", store))
@@ -125,7 +119,6 @@ def known(tmp_path):
     return known_of(tmp_path, right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
 
 
-@pytest.mark.slow
 def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
     shown, frame = rates.sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
     table = rates.slices_table(shown).frame.set_index("rules")
@@ -151,7 +144,6 @@ def steps(tmp_path, chance):
     return rates.next_steps(shown, rates.gathered(shown), rates.sliced(shown)), known.table.frame, asks
 
 
-@pytest.mark.slow
 def test_a_tag_that_survives_is_advised_with_its_rates_and_chance_is_not(tmp_path):
     found, frame, asks = steps(tmp_path, (0.5, 0.1))
     first = found[0]
