@@ -72,7 +72,7 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
 
 
 @EVERY
-@pytest.mark.parametrize(("place", "run"), enumerate(("finished", "damaged", "baseline"), 1))
+@pytest.mark.parametrize(("place", "run"), [(1, "finished"), (2, "damaged"), (3, "baseline")])
 def test_a_run_is_shown_told_with_its_file_if_it_is_damaged_and_with_what_it_lacks(app, runs, page, brief, place, run):
     shown = text_of(opened(app, page, run=run, **brief))
     assert SAID[page][place] in shown
