@@ -1,7 +1,5 @@
 """The dashboard on a free port, and a browser that hears everything a page complains about."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -57,7 +55,9 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def opened_browser(program: str) -> Iterator[Browser]:
+def opened_browser(program: str | None = None) -> Iterator[Browser]:
+    """Open the program that is named or the one there is; without any, end this process with a message."""
+    program = program or chromium() or sys.exit(MISSING)
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
