@@ -49,7 +49,7 @@ WRITINGS = {
     "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
     "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
     "a formula of Excel": re.compile(r'\A="'),
-    "line ends of Excel (_x000D_)": re.compile("_x000[AaDd]_"),
+    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
     "letters in quoted-printable (=C3=B6)": re.compile("(?:=[89A-F][0-9A-F]){2}"),
     "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
     "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
@@ -317,7 +317,7 @@ def _meant(run: str) -> str:
         return run.encode("latin-1").decode("cp1252", "ignore")
     for codec in ("cp1252", "cp1251", "mac-roman", *(_OLD_CODECS if _BOXES.search(run) else ())):
         try:
-            data = run.encode(codec, "latin-1-rest")
+            data = run.encode(codec, "strict" if codec in _OLD_CODECS else "latin-1-rest")
             meant = data.decode("utf-8")
         except (UnicodeError, LookupError):
             continue

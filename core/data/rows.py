@@ -215,7 +215,8 @@ def _fold(label: str) -> str:
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     with contextlib.suppress(ValueError):
-        return seen if "_" in seen or len(seen) > 15 else str(float(seen))
+        if "_" not in seen and len(seen) <= 15:
+            return str(float(seen))
     return " ".join(re.sub(r"(?<=\w)[-_](?=\w)", " ", seen).split())
 
 
