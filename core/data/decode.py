@@ -116,8 +116,8 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
 def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: str = "") -> list[Decoded]:
     """Decode files (name → bytes) that belong together: one encoding is guessed for all that are uncertain."""
     if encoding:
-        guess = Decoded("", encoding, others=_find_others(b"\n".join(files.values())))
-        return [decode(data, encoding, file=name, guess=guess) for name, data in files.items()]
+        unnamed = Decoded("", encoding, others=_find_others(b"\n".join(files.values())))
+        return [decode(data, encoding, file=name, guess=unnamed) for name, data in files.items()]
     uncertain = {name: data for name, data in files.items() if _decode_certain(data) is None}
     for name, data in uncertain.items():
         _refuse_binary(data[:1_000_000].replace(b"\0", b"").decode("latin-1"), name)

@@ -146,8 +146,8 @@ def describe_columns(
     labels = [each for each in label_candidates(columns, rows) if each.name not in layout.taken]
     labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
     alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
-    for_text = _put_first(found and found.text, texts, layout.text)
-    for_label = _put_first(found and found.label, labels, layout.label)
+    for_text = _put_first(found.text if found else "", texts, layout.text)
+    for_label = _put_first(found.label if found else "", labels, layout.label)
     first = frame[layout.labels[0]].dropna()
     unsure = {
         "text": alike if not asked.get("text") and layout.text.strip().casefold() not in KNOWN_NAMES else [],
@@ -176,7 +176,7 @@ def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | No
         return None
 
 
-def _put_first(found: str | None, others: Sequence[Column], chosen: str) -> tuple[str, ...]:
+def _put_first(found: str, others: Sequence[Column], chosen: str) -> tuple[str, ...]:
     """Return the names of columns that would do, the one that is found without a setting first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]

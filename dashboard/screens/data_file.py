@@ -196,10 +196,10 @@ def show_decisions(
         changed: Settings that a person chose; their decisions have a button back to what was found.
     """
     offered = []
-    for number, each in enumerate(decisions):
-        back = {FOUND: ""} if each.setting.removeprefix("data.") in changed else {}
-        if values := {**back, **_alternatives(each, task)}:
-            offered.append((each, values, f"{key}-{number}"))
+    for number, decision in enumerate(decisions):
+        back = {FOUND: ""} if decision.setting.removeprefix("data.") in changed else {}
+        if values := {**back, **_alternatives(decision, task)}:
+            offered.append((decision, values, f"{key}-{number}"))
     certain = [each for each in offered if not each[0].guessed]
     for each in offered:
         if each not in certain:
