@@ -213,10 +213,12 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
 
 def _refuse_scores(cells: Iterable[Any]) -> None:
     """Refuse lists that say how well each class fits, such as `[0, 1, 0]`, `[0.2, 0.8]` or objects with a score."""
-    lists = [each for each in map(_unpack_list, cells) if len(each) > 1]
-    rows = [[as_word(part) for part in each] for each in lists]
-    of_bits = len(rows) > 1 and len(set(map(len, rows))) == 1 and all(set(row) <= set(BITS) for row in rows)
-    if of_bits or any(_SHARE.fullmatch(part) for row in rows for part in row):
+    rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
+    of_bits = (
+        len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])} and all(set(row) <= set(BITS) for row in rows)
+    )
+    shares = any(len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows)
+    if (of_bits and len(rows[0]) > 1) or shares:
         raise DataError(
             f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]; write the names of a text's "
             "labels, or give each class a column of 0 and 1"

@@ -122,7 +122,7 @@ def test_a_row_with_an_unknown_bit_is_left_out(tmp_path):
 
 def test_cells_that_hold_objects_are_refused(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps([{"text": text, "label": {"a": 1}} for text in texts()]))
-    with pytest.raises(DataError, match="field 'label': the cells hold objects, not labels"):
+    with pytest.raises(DataError, match="field 'label': a list of 24 objects: the cells hold objects, not"):
         read_file(tmp_path / "a.json")
 
 
