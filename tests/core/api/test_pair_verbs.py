@@ -1,7 +1,5 @@
 """The second text on the command line, in Python and in a file; refused where there is none, and where none is read."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest
