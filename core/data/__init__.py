@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from core.lazy import open_door
 
 if TYPE_CHECKING:
-    from core.data import apart, card, check, columns, conll, decode, held, kept_examples, labeled_files, limits
-    from core.data import lineage, load, parquet, splits, table_head, write
+    from core.data import apart, card, check, columns, conll, decode, folders, held, kept_examples, labeled_files
+    from core.data import limits, lineage, load, parquet, splits, table_head, write
 
 __getattr__ = open_door(__name__)

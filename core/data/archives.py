@@ -24,6 +24,7 @@ from core.numbers import count
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
 """Stems of the tables that are read before others."""
+_PACKED = (".zip", ".gz", ".7z", ".rar", ".bz2", ".xz", ".tar", ".tgz")
 _MOST_MEMBERS = 200_000
 _DEEPEST = 30
 _ENCRYPTED = 0x1
@@ -76,7 +77,8 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
             with archive.open(chosen) as stream:
                 found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
     message = f"`{shown(chosen.filename)}` of the archive is read"
-    others = [f"`{shown(name)}`" for name in names if name != chosen.filename]
+    packed = [each.filename for each in members if each.filename.casefold().endswith(_PACKED)]
+    others = [f"`{shown(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]
     if others:
         message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
     note = Finding("archive", "note", len(others), message)

@@ -38,6 +38,8 @@ BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true"
 _FLAGS = frozenset("true false True False TRUE FALSE yes no Yes No y n Y N t f 0 1".split())
 _MOST_RATINGS = 11
 """Distinct numbers of a rating at most: 0 to 10."""
+_LONG = 20
+"""Characters from which on a label that is longer than the text is not guessed to be one."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
 ALONE = "holds a single row; if that is a header, the rows below it are missing"
@@ -143,7 +145,9 @@ def choose_columns(
     text_column = text_column or _guess_text([each for each in columns if each is not label_column])
     if text_column is None:
         raise _make_refusal("text", columns, file)
-    label_column = label_column or _guess_label([each for each in columns if each is not text_column], rows)
+    label_column = label_column or _guess_label(
+        [each for each in columns if each is not text_column], rows, text_column
+    )
     if label_column is None:
         raise _make_refusal("label", columns, file)
     if text_column is label_column:
@@ -288,11 +292,11 @@ def _guess_text(columns: Sequence[Column]) -> Column | None:
     return _find_by_name(words, TEXT_NAMES) or next(iter(words), None)
 
 
-def _guess_label(columns: Sequence[Column], rows: int) -> Column | None:
-    by_name = _find_by_name(columns, LABEL_NAMES)
-    if by_name:
+def _guess_label(columns: Sequence[Column], rows: int, text: Column) -> Column | None:
+    if by_name := _find_by_name(columns, LABEL_NAMES):
         return by_name
-    few = label_candidates(columns, rows)
+    # What is longer than the text is a sentence that an unquoted delimiter cut in two.
+    few = [each for each in label_candidates(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
     ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
     if few and few[0].flag and ratings:
         return ratings[0]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from core.data import limits
-from core.data.findings import Finding, plural, shown
+from core.data.findings import Finding, list_finding, plural, shown
 from core.exceptions import DataError
 
 KIND = "conll"
@@ -45,6 +45,18 @@ def is_conll(text: str, file: str) -> bool:
     return len(words) > 1 and len(tagged) == len(words) and any(not line.strip() for line in lines)
 
 
+def find_word_tags(text: str) -> list[Finding]:
+    """Return a warning where single words with short tags stand in groups, as in CoNLL, but no tag is of IOB."""
+    lines = re.split(r"\r\n|\n|\r", text[: _LOOKED_AT * 100].strip())
+    words = [line.strip().split("\t") for line in lines if line.strip()]
+    groups = sum(not line.strip() for line in lines)
+    single = all(len(parts) > 1 and not any(map(_ANYWHERE.search, map(str.strip, parts))) for parts in words)
+    if not (single and 2 < groups < len(words) // 2 and len({parts[-1] for parts in words}) <= len(words) // 4):
+        return []
+    message = "single words in groups with blank lines between; to read a tag for each word, write B-TYPE, I-TYPE and O"
+    return [Finding("word-tags", "warning", len(words), message)]
+
+
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     """Return the sentences of a file, `text` and `label` (a tuple of IOB2 tags), and what was found."""
     sentences, aside = _sentences(text, file)
@@ -62,13 +74,10 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     found = [
         Finding("tags", "note", words, f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}")
     ]
-    if other:
-        found.append(Finding("bioes", "note", other, f"{plural(other, 'tag')} of BIOES or BILOU read as IOB2"))
-    if begun:
-        message = f"{plural(begun, 'span')} that began with I- (IOB1, or a slip) read as IOB2: now with B-"
-        found.append(Finding("iob1", "note", begun, message))
-    if aside:
-        found.append(Finding("aside", "note", aside, f"{plural(aside, 'comment or document line')} left out"))
+    message = f"{plural(begun, 'span')} that began with I- (IOB1, or a slip) read as IOB2: now with B-"
+    found += list_finding("bioes", "note", other, f"{plural(other, 'tag')} of BIOES or BILOU read as IOB2")
+    found += list_finding("iob1", "note", begun, message)
+    found += list_finding("aside", "note", aside, f"{plural(aside, 'comment or document line')} left out")
     if not any(OUTSIDE in tags for _, tags in rows):
         raise DataError("every word is inside a span; words outside have the tag O", file=file)
     return pd.DataFrame({"text": [text for text, _ in rows], "label": [tags for _, tags in rows]}, dtype=object), found

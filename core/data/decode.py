@@ -35,10 +35,30 @@ _BOMS = (
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
-_RUN = re.compile("[^\x00-\x7f]{2,}")
+_RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
+_BOXES = re.compile("[\u2500-\u259f]")
+"""Signs for drawing boxes: in texts of old encodings they stand for letters."""
+_USUAL_LEADS = (*range(0xC2, 0xC6), *range(0xE0, 0xF5))
+"""First bytes in UTF-8 of what a single garbled character may mean: Latin letters and signs."""
+_OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
+WRITINGS = {
+    "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
+    "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
+    "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
+    "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
+    "a formula of Excel": re.compile(r'\A="'),
+    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
+    "letters in quoted-printable (=C3=B6)": re.compile("(?:=[89A-F][0-9A-F]){2}"),
+    "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
+    "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
+}
+"""How programs write texts that were not decoded → its pattern in a text."""
+
 _LINES = 5_000
+_SAMPLE = 1_000_000
+"""Bytes by which the alternatives to a chosen encoding are found."""
 _MOST_CONTROL = 0.01
 """Largest share of control characters in something that is still called text."""
 
@@ -60,6 +80,8 @@ class Decoded:
     """Lines that are in the second encoding."""
     nuls: int = 0
     """NUL bytes that were dropped."""
+    named: bool = False
+    """Whether a person chose the encoding; the others are then what would have been found."""
 
 
 def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | None = None) -> Decoded:
@@ -80,6 +102,10 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
         data = data.replace(b"\0", b"")
     if encoding:
         decoded = _named(data, encoding, file)
+        others = guess.others if guess else _find_others(data)
+        decoded = dataclasses.replace(
+            decoded, named=True, others=tuple(each for each in others if each != decoded.encoding)
+        )
     else:
         decoded = _decode_certain(data) or (_decode_guessed(data, guess) if guess else _legacy(data, file))
     text = decoded.text.removeprefix("\ufeff").replace("\n\ufeff", "\n")  # files were joined, each with its mark
@@ -89,11 +115,25 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
 
 def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: str = "") -> list[Decoded]:
     """Decode files (name → bytes) that belong together: one encoding is guessed for all that are uncertain."""
-    uncertain = {} if encoding else {name: data for name, data in files.items() if _decode_certain(data) is None}
+    if encoding:
+        unnamed = Decoded("", encoding, others=_find_others(b"\n".join(files.values())))
+        return [decode(data, encoding, file=name, guess=unnamed) for name, data in files.items()]
+    uncertain = {name: data for name, data in files.items() if _decode_certain(data) is None}
     for name, data in uncertain.items():
         _refuse_binary(data[:1_000_000].replace(b"\0", b"").decode("latin-1"), name)
     guess = decode(b"\n".join(uncertain.values()), file=folder) if uncertain else None
-    return [decode(data, encoding, file=name, guess=guess) for name, data in files.items()]
+    return [decode(data, file=name, guess=guess) for name, data in files.items()]
+
+
+def _find_others(data: bytes) -> tuple[str, ...]:
+    """Return the encodings that are found where a person names none, the likeliest first."""
+    lines = [line for line in data[:_SAMPLE].splitlines(keepends=True) if not line.isascii()]
+    sample = data[:_SAMPLE] if _wide_encoding(data) or data.startswith(_WIDE_BOMS) else b"".join(lines)
+    try:
+        found = _decode_certain(sample) or _legacy(sample, "")
+    except DataError:
+        return ()
+    return (found.encoding, *found.others) if sample else ()
 
 
 def decode_line(line: bytes, encoding: str) -> str:
@@ -269,12 +309,20 @@ def _western_name(data: bytes) -> str:
 
 @functools.lru_cache(1 << 14)
 def _meant(run: str) -> str:
-    """Read a run of characters as the UTF-8 that it was once; empty where it was none."""
-    for codec in ("cp1252", "cp1251", "mac-roman"):
+    """Read a run of characters as the UTF-8 that it was once; empty where it was none.
+
+    A single character has to be a usual one: `’é` of good French would be an Armenian letter.
+    """
+    if len(run) == 1:
+        return run.encode("latin-1").decode("cp1252", "ignore")
+    for codec in ("cp1252", "cp1251", "mac-roman", *(_OLD_CODECS if _BOXES.search(run) else ())):
         try:
-            return run.encode(codec, "latin-1-rest").decode("utf-8")
+            data = run.encode(codec, "strict" if codec in _OLD_CODECS else "latin-1-rest")
+            meant = data.decode("utf-8")
         except (UnicodeError, LookupError):
             continue
+        if len(meant) > 1 or data[0] in _USUAL_LEADS:
+            return meant
     return ""
 
 

@@ -93,15 +93,14 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
     wanted = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
     if wanted in ("\r", "\n", '"', "'"):
         raise DataError(f"{wanted!r} is no delimiter: line ends divide rows, and quotes enclose cells", file=file)
-    ranked = [] if wanted else [named[1]] if named else _rank_delimiters(text)
+    ranked = [named[1]] if named else _rank_delimiters(text)
     chosen = wanted or (ranked[0] if ranked else "")
     dialect, others = _find_quoting(text, chosen, quoting)
     rows, dialect = _best_rows(text, chosen, dialect, others if not quoting else [], file)
     width, _ = _shape(rows)
     limits.check_shape(len(rows), width, file=file)
     if wanted and width < 2:
-        found = _rank_delimiters(text)
-        hint = f"; the file seems to use {_spoken(found[0])}" if found else ""
+        hint = f"; the file seems to use {_spoken(ranked[0])}" if ranked else ""
         raise DataError(f"the delimiter {_spoken(wanted)} does not divide its lines into columns{hint}", file=file)
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
@@ -123,7 +122,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         ragged,
         len(kept) - len(data),
         tuple(dict.fromkeys(each.kind for each in others if each.kind != dialect.kind)),
-        tuple(ranked[1:]),
+        tuple(each for each in ranked if each != chosen),
         tuple(n + 1 - head.begin for n in _find_joined(text, rows, chosen, dialect) if n >= head.begin),
         named is not None,
     )
@@ -199,7 +198,10 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Return the quoting under which most rows have the same width and the fewest stray quotes, and others tried."""
+    """Return the quoting under which most rows have the same width and the fewest stray quotes, and others.
+
+    Of one that was asked for, the others are those that would have been found.
+    """
     if len(delimiter) != 1:
         return Quoting(), []
     sample = text[:_SAMPLE]
@@ -207,6 +209,9 @@ def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[
     scores = {each: _score(sample, delimiter, each, cut=len(text) > _SAMPLE) for each in tried}
     ranked = sorted(tried, key=lambda each: scores[each], reverse=True)
     best = ranked[0]
+    if asked:
+        found, others = _find_quoting(text, delimiter, "")
+        return best, [found, *others]
     return best, [each for each in ranked[1:] if scores[each][0] >= scores[best][0]]
 
 

@@ -17,8 +17,8 @@ from core.data.archives import GZIP, ZIP, Unpacked, is_archive, read_zipped_clas
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.excel import read_excel
-from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
-from core.data.json_table import read_json
+from core.data.findings import Finding, RawTable, list_finding, naming_sheets, plural, refuse_findings, shown
+from core.data.json_table import holds_json, read_json
 from core.data.parquet import parquet_classes, parquet_frame, with_class_names
 from core.data.reading_decisions import describe_encoding, describe_sheet, describe_table
 from core.exceptions import DataError
@@ -47,6 +47,7 @@ FOREIGN = {
     b"version https://git-lfs": "it is a pointer of Git LFS and not the data; get the file with `git lfs pull`",
     b"{\\rtf": "it is a document in RTF; save its table as CSV",
     **dict.fromkeys((b"CREATE TABLE", b"INSERT INTO"), "it is a dump of SQL; export the table as CSV"),
+    **dict.fromkeys((b"@relation", b"@RELATION"), "it is an ARFF file of Weka; save its table as CSV"),
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
@@ -117,9 +118,7 @@ def _table(data: bytes, file: str, settings: TableSettings) -> RawTable:
 @contextlib.contextmanager
 def refusing(table: RawTable, file: str) -> Iterator[None]:
     """Say in the refusal of a table what was seen in the file; refuse what cannot be used, or has one column only."""
-    for each in table.findings:
-        if each.level == "refused":
-            raise DataError(each.message, file=file)
+    refuse_findings(table.findings, file)
     columns = table.frame.columns
     what = table.seen or f"a table of {plural(len(table.frame), 'row')}"
     if len(columns) == 1 and (table.kind != "text" or table.header):
@@ -129,8 +128,8 @@ def refusing(table: RawTable, file: str) -> Iterator[None]:
     except DataError as error:
         if not table.seen or error.row is not None:
             raise
-        message = str(error).removeprefix(f"{file}: ")
-        raise DataError(f"{what}: {message}", file=file) from None
+        message = str(error).removeprefix(f"{file}, field '{error.field}': ").removeprefix(f"{file}: ")
+        raise DataError(f"{what}: {message}", file=file, field=error.field) from None
 
 
 def _unpacked(packed: Unpacked, file: str, settings: TableSettings) -> RawTable:
@@ -156,21 +155,13 @@ def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
         raise DataError(f"no split '{shown(part)}' for data.sheet (in the archive: {', '.join(splits)})", file=file)
     chosen = part or splits[0]
     frame = texts.splits[chosen].astype(object)
-    others = [f"`{split}`" for split in splits if split != chosen]
-    notes = list(texts.notes)
-    if others:
-        left = f"left out: {', '.join(others)}; data.sheet names another, and the unpacked folder has all"
-        notes.append(f"the texts in `{chosen}` are read; {left}")
-    return RawTable(
-        frame,
-        "text",
-        encoding=next((each.chosen for each in texts.decisions), ""),
-        header=False,
-        findings=tuple(Finding("class-folders", "note", len(frame), each) for each in notes),
-        sheets=tuple(splits) if others else (),
-        sheet=chosen if others else "",
-        decisions=texts.decisions,
-    )
+    others = ", ".join(f"`{split}`" for split in splits if split != chosen)
+    left = f"left out: {others}; data.sheet names another, and the unpacked folder has all"
+    notes = [*texts.notes, *([f"the texts in `{chosen}` are read; {left}"] if others else [])]
+    encoding = next((each.chosen for each in texts.decisions), "")
+    findings = tuple(Finding("class-folders", "note", len(frame), each) for each in notes)
+    table = RawTable(frame, "text", encoding, header=False, findings=findings, decisions=texts.decisions)
+    return dataclasses.replace(table, sheets=tuple(splits), sheet=chosen) if others else table
 
 
 def _text(text: str, file: str, settings: TableSettings) -> RawTable:
@@ -179,7 +170,11 @@ def _text(text: str, file: str, settings: TableSettings) -> RawTable:
         frame, told = conll.read_conll(text, file)
         return RawTable(frame, conll.KIND, header=False, findings=tuple(told))
     start = text.lstrip()[:1]
-    if not delimiter and start in "[{" and (found := read_json(text, file, settings.get("sheet", ""))) is not None:
+    if (
+        not delimiter
+        and (start in "[{" or holds_json(text, file))
+        and (found := read_json(text, file, settings.get("sheet", ""))) is not None
+    ):
         return found
     if start == "<":
         _refuse_markup(text, file)
@@ -199,16 +194,11 @@ def _text(text: str, file: str, settings: TableSettings) -> RawTable:
     frame = pd.DataFrame(
         [[cell or None for cell in row] for row in parsed.rows], columns=list(parsed.columns), dtype=object
     )
-    decisions, findings = describe_table(parsed)
-    return RawTable(
-        frame,
-        {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv"),
-        delimiter=parsed.delimiter,
-        quoted=parsed.quoted,
-        header=parsed.header,
-        findings=tuple(findings),
-        decisions=tuple(decisions),
-    )
+    decisions, findings = describe_table(parsed, settings.get("quoting", ""))
+    findings += conll.find_word_tags(text) if parsed.delimiter == "\t" else []
+    kind = {"\t": "tsv", "": "text"}.get(parsed.delimiter, "csv")
+    table = RawTable(frame, kind, "", parsed.delimiter, parsed.quoted, parsed.header, tuple(findings))
+    return dataclasses.replace(table, decisions=tuple(decisions))
 
 
 def _refuse_markup(text: str, file: str) -> None:
@@ -250,26 +240,26 @@ def read_label_lines(text: str, file: str) -> RawTable | None:
         form, pattern = "@NAME behind the text", _AT_END
     else:
         return None
-    rows, without = list[tuple[str, object]](), 0
+    rows = list[tuple[str, list[str]]]()
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
         limits.check_shape(number, 2, file=file)
         if len(line) > limits.current().characters:
             raise limits.refusal("a line is longer", "characters", file=file, row=number)
         found = pattern.fullmatch(line)
         if found is None:
-            without += 1
-            rows.append((line.strip(), None))
+            rows.append((line.strip(), []))
         elif pattern is _PREFIXED:
-            labels = [label.removeprefix(_PREFIX) for label in found[1].split()]
-            rows.append((found[2].strip(), labels))
+            rows.append((found[2].strip(), [label.removeprefix(_PREFIX) for label in found[1].split()]))
         else:
-            rows.append((found[1], found[2]))
-    several = any(isinstance(labels, list) and len(labels) > 1 for _, labels in rows)
-    cells = [(words, labels[0] if isinstance(labels, list) and not several else labels) for words, labels in rows]
-    findings = [Finding("label-lines", "note", len(rows) - without, f"the label of each line is read as {form}")]
-    if without:
-        message = f"{plural(without, 'line')} without a label in that form"
-        findings.append(Finding("lines-without-label", "warning", without, message))
+            rows.append((found[1], [found[2]]))
+    several = any(len(labels) > 1 for _, labels in rows)
+    cells = [(words, (labels if several else labels[0]) if labels else None) for words, labels in rows]
+    without = sum(not labels for _, labels in rows)
+    message = f"{plural(without, 'line')} without a label in that form"
+    findings = [
+        Finding("label-lines", "note", len(rows) - without, f"the label of each line is read as {form}"),
+        *list_finding("lines-without-label", "warning", without, message),
+    ]
     frame = pd.DataFrame(cells, columns=["text", "label"], dtype=object)
     return RawTable(frame, "text", header=False, findings=tuple(findings))
 

@@ -76,6 +76,18 @@ class RawTable:
     decisions: tuple[ReadingDecision, ...] = ()
 
 
+def list_finding(kind: str, level: Level, number: int, message: str) -> list[Finding]:
+    """Return a finding as a list, which is empty where it concerns nothing."""
+    return [Finding(kind, level, number, message)] if number else []
+
+
+def refuse_findings(findings: Iterable[Finding], file: str) -> None:
+    """Raise the first refusal among the findings as a DataError."""
+    for finding in findings:
+        if finding.level == "refused":
+            raise DataError(finding.message, file=file)
+
+
 def plural(number: int, noun: str) -> str:
     """Write a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
@@ -105,9 +117,14 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
         for each in decisions:
             files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
     return offer_for_all(
-        dataclasses.replace(next(iter(alike.values())), file=name_files([*alike], len(by_file)))
+        dataclasses.replace(_richest(alike.values()), file=name_files([*alike], len(by_file)))
         for alike in files.values()
     )
+
+
+def _richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
+    """Return the first decision with the most alternatives: a file of ASCII can be read in any encoding."""
+    return max(decisions, key=lambda each: len(each.alternatives))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:

@@ -108,6 +108,8 @@ class ClassFolders:
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Files and folders beside those of the classes that are not read."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,9 @@ def name_class_files(folder: TextFolder) -> dict[str, str]:
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
         return {}
-    return {path.name: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
+    names = {path.name: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
+    of_splits = all(any(map(split_named, re.split(r"[-_. ]", name))) for name in names.values())
+    return {} if of_splits else names
 
 
 def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:
@@ -194,11 +198,31 @@ def find_folders(folder: TextFolder) -> ClassFolders | None:
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
         left = [each for split in named.values() for each in split.folders() if _aside(each)]
-        return ClassFolders(by_split, tuple(str(each.place.relative_to(folder.place)) for each in left))
+        names = tuple(str(each.place.relative_to(folder.place)) for each in left)
+        return ClassFolders(by_split, names, _find_beside(folder, named.values()))
     classes = _classes(folder)
     if len(classes) < 2:
         return None
-    return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in inside if _aside(each)))
+    aside = [each for each in inside if _aside(each)]
+    beside = _find_beside(folder, (*classes.values(), *aside))
+    return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in aside), beside)
+
+
+def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, ...]:
+    taken = {each.place for each in read}
+    files = (name for name in folder.files() if PurePosixPath(name).stem.casefold() not in _IGNORED)
+    folders = (f"{each.place.name}/" for each in folder.folders() if each.place not in taken)
+    return (*sorted(files), *folders)
+
+
+def class_texts(folder: Path) -> list[Path]:
+    """Return the files of a folder of texts for each class; none where it holds something else, or cannot be read."""
+    try:
+        found = None if split_files(folder) else find_folders(DiskFolder(folder))
+        every = [each for classes in found.splits.values() for each in classes.values()] if found else []
+        return [folder / each.place / name for each in every for name in each.files()]
+    except (DataError, OSError):
+        return []
 
 
 def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
@@ -223,6 +247,9 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
     if blank := int(frame["text"].isna().sum()):
         notes.append(f"{plural(blank, 'file')} without a text left out")
     notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
+    if found.beside:
+        names = ", ".join(f"`{shown(name)}`" for name in found.beside[:6])
+        notes.append(f"left out beside the folders of the classes: {names}")
     frame = frame.dropna(subset=["text"])
     if frame.empty:
         raise DataError(f"{plural(len(rows), 'file')} in the folders of its classes, and all are empty", file=file)

@@ -86,6 +86,14 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
     )
 
 
+def holds_json(text: str, file: str) -> bool:
+    """Return whether a file called JSON holds some, though it begins with something else."""
+    return (
+        file.lower().endswith(_NAMED_JSON)
+        and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None
+    )
+
+
 def decode_json(text: str, file: str) -> Any:
     """Decode one JSON value; a JSONDecodeError where it is no JSON at all, a DataError where it cannot be read."""
     try:

@@ -15,7 +15,7 @@ from core.data.cells import as_words, clean_label
 from core.data.columns import CLASS_TEXTS, SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
 from core.data.delimited import NAMES
 from core.data.files import ReadingSettings, read_table, refusing
-from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, shown
+from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shown
 from core.data.folders import SPLIT_NAMES, DiskFolder, read_classes, split_files
 from core.data.labels import (
     WITHHELD,
@@ -27,7 +27,7 @@ from core.data.labels import (
     sorted_names,
 )
 from core.data.reading_decisions import describe_columns, describe_rows
-from core.data.rows import clean_rows, examine_rows, find_alike, refuse_findings, refuse_quoted
+from core.data.rows import clean_rows, examine_rows, find_alike, refuse_quoted
 from core.data.table import TRAIN, WHOLE, Task
 from core.exceptions import DataError, SentiscopeError
 
@@ -126,10 +126,10 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
         raise DataError(f"found {there} but no train file", file=str(folder))
     decisions = dict[str, list[ReadingDecision]]()
     splits, notes = dict[str, pd.DataFrame](), list[str]()
-    layout, several = None, _are_several(names)
+    layout, several = None, bool(names and names.task == "multi")
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         path, *others = files[split]
-        file, table, label = path.name, read_table(path, **settings), settings.get("label", "")
+        file, table = path.name, read_table(path, **settings)
         notes += [f"`{shown(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
         tagged = table.kind == conll.KIND
         if layout and to_train and _lacks_labels(table, layout):
@@ -138,13 +138,13 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
             continue
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        columns = describe(table.frame)
+        columns, asked = describe(table.frame), settings
         if layout is None or not (tagged or layout.fits(table.frame)):
             layout = _find_layout(table, columns, settings, several, file, layout)
             # The further splits must have the columns of train, and as many labels per text.
             settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
             several = layout.task == "multi"
-        of_columns, _ = describe_columns(table.frame, columns, layout, label)
+        of_columns, _ = describe_columns(table.frame, columns, layout, asked)
         rows, found = clean_rows(table.frame, layout, file=file)
         if table.delimiter and not settings.get("quoting"):
             refuse_quoted(rows["label"], file)
@@ -192,8 +192,8 @@ def _inspect_table(
     findings, decisions, classes = list(table.findings), list(table.decisions), dict[str, int]()
     try:
         names = read_label_names(path.parent)
-        layout = _find_layout(table, columns, settings, _are_several(names), file)
-        of_columns, found = describe_columns(table.frame, columns, layout, settings.get("label", ""))
+        layout = _find_layout(table, columns, settings, bool(names and names.task == "multi"), file)
+        of_columns, found = describe_columns(table.frame, columns, layout, settings)
         decisions += of_columns
         findings += found
         rows, found = clean_rows(table.frame, layout, file=file)
@@ -256,10 +256,6 @@ def _lacks_labels(table: RawTable, layout: Layout) -> bool:
     names = set(map(str, table.frame.columns))
     labels = names & set(layout.labels) or any(map(is_label_name, names))
     return table.header and layout.text in names and not labels
-
-
-def _are_several(names: LabelNames | None) -> bool:
-    return names is not None and names.task == "multi"
 
 
 def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from core.data import limits
 from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
-from core.data.findings import Finding, plural
+from core.data.findings import Finding, list_finding, plural
 from core.data.json_table import DECODER, decode_json
 from core.data.table import Task
 from core.exceptions import DataError
@@ -33,6 +33,7 @@ _NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "pas", "ne", "niet"
 WHOLE_NUMBER = re.compile(r"\d{1,300}")
 _LIST = re.compile(r"\[.*\]", re.DOTALL)
 _OBJECT = re.compile(r'\{\s*".*\}', re.DOTALL)
+_SHARE = re.compile(r"\d*\.\d*[1-9]\d*")
 _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
 """Keys of an object in a label cell that hold its labels."""
 
@@ -58,8 +59,11 @@ def find_form(
                 seen = ", ".join(map(str, found))
                 raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})")
         lists = _are_lists(cells)
-        if lists and not separator and not several and all(len(_unpack_list(cell)) == 1 for cell in cells):
-            return dataclasses.replace(layout, listed=True)
+        if lists:
+            _refuse_scores(cells)
+        listed = lists and not several and all(len(_unpack_list(cell)) == 1 for cell in cells)
+    if listed and separator in ("", ONE_LABEL):
+        return dataclasses.replace(layout, listed=True)
     if separator == ONE_LABEL:
         return layout
     if lists:
@@ -186,17 +190,16 @@ def _clean_words(labels: pd.Series) -> tuple[pd.Series, list[Finding]]:
     spellings: dict[str, list[str]] = {}
     for word, label in seen.items():
         spellings.setdefault(label, []).append(word)
-    findings = []
-    if signs := sorted(word.strip() for word in spellings.get("", []) if word.strip()):
-        cells = int(labels.isin(spellings[""]).sum())
-        message = f"{plural(cells, 'cell')} of {', '.join(signs)} read as no label"
-        findings.append(Finding("missing-signs", "warning", cells, message))
-    several = [each for label, each in spellings.items() if label and len({word.strip() for word in each}) > 1]
-    if several:
-        ways, example = sum(map(len, several)), " = ".join(map(ascii, several[0][:3]))
-        message = f"{ways} ways of writing became {plural(len(several), 'label')}, such as {example}"
-        findings.append(Finding("labels-merged", "warning", ways, message))
-    return labels.map(seen, na_action="ignore").astype("str"), findings
+    signs = sorted(filter(str.strip, spellings.get("", [])))
+    cells = int(labels.isin(signs).sum())
+    no_label = f"{plural(cells, 'cell')} of {', '.join(map(str.strip, signs))} read as no label"
+    several = [each for label, each in spellings.items() if label and len(set(map(str.strip, each))) > 1]
+    ways, example = sum(map(len, several)), " = ".join(map(ascii, several[0][:3] if several else ()))
+    merged = f"{ways} ways of writing became {plural(len(several), 'label')}, such as {example}"
+    return labels.map(seen, na_action="ignore").astype("str"), [
+        *list_finding("missing-signs", "warning", cells, no_label),
+        *list_finding("labels-merged", "warning", ways, merged),
+    ]
 
 
 def _read_bits(values: pd.Series, file: str) -> pd.Series:
@@ -206,6 +209,26 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
         row = int(strange.to_numpy().argmax())
         raise DataError(f"'{words.iloc[row]}' is neither 0 nor 1", file=file, row=row + 1, field=str(values.name))
     return words.map(BITS).astype(object)
+
+
+def _refuse_scores(cells: Iterable[Any]) -> None:
+    """Refuse lists that say how well each class fits, such as `[0, 1, 0]`, `[0.2, 0.8]` or objects with a score."""
+    rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
+    of_bits = (
+        len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])} and all(set(row) <= set(BITS) for row in rows)
+    )
+    shares = any(len(row) > 1 and any(map(_SHARE.fullmatch, row)) for row in rows)
+    if (of_bits and len(rows[0]) > 1) or shares:
+        raise DataError(
+            f"the cells hold a number for each class, such as [{', '.join(rows[0])[:40]}]; write the names of a text's "
+            "labels, or give each class a column of 0 and 1"
+        )
+    if any(isinstance(cell, (list, np.ndarray)) and len(cell) > 1 and all(map(_is_scored, cell)) for cell in cells):
+        raise DataError("the cells hold a score for each label; write the labels that a text has")
+
+
+def _is_scored(part: Any) -> bool:
+    return isinstance(part, dict) and "score" in part
 
 
 def _are_lists(cells: pd.Series) -> bool:

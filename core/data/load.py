@@ -19,14 +19,14 @@ from core.data import apart, splits
 from core.data.columns import SINGLE, choose_columns, describe
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
-from core.data.findings import plural
+from core.data.findings import plural, refuse_findings
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
 from core.data.lineage import without_learned
 from core.data.mixture import kept_apart, mixture, with_added
-from core.data.rows import clean_rows, examine_classes, refuse_findings
+from core.data.rows import clean_rows, examine_classes
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable

@@ -7,11 +7,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.data.columns import Column, Layout, is_label_name, label_candidates, text_candidates
+from core.data.columns import (
+    KNOWN_NAMES,
+    Column,
+    Layout,
+    choose_columns,
+    is_label_name,
+    label_candidates,
+    text_candidates,
+)
 from core.data.decode import Decoded, find_garbled
 from core.data.delimited import Parsed
-from core.data.findings import Finding, ReadingDecision, name_files, offer_for_all, plural, shown
+from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shown
+from core.data.labels import find_form
 from core.data.table_head import TableHead
+from core.exceptions import DataError
 from core.numbers import count
 
 if TYPE_CHECKING:
@@ -19,12 +29,15 @@ if TYPE_CHECKING:
 
 MOST = 20
 """Columns that are offered instead of another."""
+_OF_COLUMNS = ("text", "label", "pair", "separator")
+_REPEAT = re.compile(r" \(\d+\)$")
+"""What `table_head.unique` puts behind a name that was there before."""
 
 
 def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return how a text file was decoded; a guess is a warning, and UTF-8 is none."""
     findings = []
-    if decoded.others:
+    if guessed := bool(decoded.others) and not decoded.named:
         first, _, second = decoded.encoding.partition("+")
         if second:
             message = (
@@ -35,22 +48,17 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
         else:
             message = f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}"
             findings.append(Finding("encoding-guessed", "warning", 1, message))
-    if decoded.damaged:
-        message = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
-        findings.append(Finding("damaged-characters", "warning", decoded.damaged, message))
-    if decoded.nuls:
-        message = f"{plural(decoded.nuls, 'NUL byte')} dropped"
-        findings.append(Finding("nul-bytes", "warning", decoded.nuls, message))
+    lost = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
     places, run, meant = find_garbled(decoded.text)
-    if places:
-        message = (
-            f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "
-            f"({plural(places, 'place')}); save it again from its source as UTF-8"
-        )
-        findings.append(Finding("garbled", "warning", places, message))
+    garbled = (
+        f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "
+        f"({plural(places, 'place')}); save it again from its source as UTF-8"
+    )
+    findings += list_finding("damaged-characters", "warning", decoded.damaged, lost)
+    findings += list_finding("nul-bytes", "warning", decoded.nuls, f"{plural(decoded.nuls, 'NUL byte')} dropped")
+    findings += list_finding("garbled", "warning", places, garbled)
     alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
-    guessed = bool(decoded.others)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
 
 
@@ -82,8 +90,8 @@ def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecis
     return offer_for_all(decisions), tuple(notes)
 
 
-def describe_table(parsed: Parsed) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return how a delimited text was divided into rows and columns."""
+def describe_table(parsed: Parsed, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
+    """Return how a delimited text was divided into rows and columns; `quoting`: as a person named it."""
     proof = shown(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
     decisions = [
         ReadingDecision(
@@ -93,9 +101,8 @@ def describe_table(parsed: Parsed) -> tuple[list[ReadingDecision], list[Finding]
     if parsed.quoted or parsed.other_quotings:
         others = parsed.other_quotings or ("none",)
         chosen = parsed.quoting.kind
-        decisions.append(
-            ReadingDecision("quoting", chosen, others, "data.quoting", proof, chosen not in ("double", "none"))
-        )
+        guessed = not quoting and chosen not in ("double", "none")
+        decisions.append(ReadingDecision("quoting", chosen, others, "data.quoting", proof, guessed))
     return [*decisions, describe_head(parsed.head)], _table_findings(parsed)
 
 
@@ -109,18 +116,13 @@ def describe_head(head: TableHead) -> ReadingDecision:
 
 def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
     """Return which rows around the header were left out, and how many below that repeat it."""
-    found = []
-    if head.titles:
-        message = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
-        found.append(Finding("title-rows", "warning", head.titles, message))
-    if head.further:
-        message = f"{plural(head.further, 'further header row')} left out"
-        found.append(Finding("header-rows", "warning", head.further, message))
-    if repeated:
-        again = "repeats" if repeated == 1 else "repeat"
-        message = f"{plural(repeated, 'row')} that {again} the header left out"
-        found.append(Finding("repeated-header", "warning", repeated, message))
-    return found
+    titles = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
+    again = f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} the header left out"
+    return [
+        *list_finding("title-rows", "warning", head.titles, titles),
+        *list_finding("header-rows", "warning", head.further, f"{plural(head.further, 'further header row')} left out"),
+        *list_finding("repeated-header", "warning", repeated, again),
+    ]
 
 
 def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
@@ -133,35 +135,83 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 
 
 def describe_columns(
-    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, label: str
+    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]
 ) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return which columns were taken, with others that would do; `label`: as a person named the labels."""
+    """Return which columns were taken, with others that would do; `asked`: settings of a person."""
     if layout.form == "tags":
         return [], []
-    taken = layout.taken
-    texts = [each for each in text_candidates(columns) if each.name not in taken and each.distinct > len(frame) // 2]
-    labels = [each for each in label_candidates(columns, len(frame)) if each.name not in taken]
+    found = _find_unasked(frame, columns) if any(map(asked.get, _OF_COLUMNS)) else layout
+    rows, sizes = len(frame), {each.name: each.mean_length for each in columns}
+    texts = [each for each in text_candidates(columns) if each.name not in layout.taken and each.distinct > rows // 2]
+    labels = [each for each in label_candidates(columns, rows) if each.name not in layout.taken]
     labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
-    others = tuple(each.name for each in labels[:MOST])
-    guessed = not label and layout.form != "columns" and bool(others) and not is_label_name(layout.label)
+    alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
+    for_text = _put_first(found.text if found else "", texts, layout.text)
+    for_label = _put_first(found.label if found else "", labels, layout.label)
     first = frame[layout.labels[0]].dropna()
+    unsure = {
+        "text": alike if not asked.get("text") and layout.text.strip().casefold() not in KNOWN_NAMES else [],
+        "label": for_label if _is_guessed(layout, asked) else (),
+    }
     decisions = [
-        ReadingDecision(
-            "text", layout.text, tuple(each.name for each in texts[:MOST]), "data.text", _cell(frame[layout.text])
-        ),
-        ReadingDecision("label", layout.label, others, "data.label", _values(first), guessed),
+        ReadingDecision("text", layout.text, for_text, "data.text", _cell(frame[layout.text]), bool(unsure["text"])),
+        ReadingDecision("label", layout.label, for_label, "data.label", _values(first), bool(unsure["label"])),
+        *_describe_form(layout, found, _values(first)),
     ]
-    if layout.form in ("list", "separated") or layout.listed:
-        chosen = layout.mark or ("one label in each list" if layout.listed else "lists")
-        alternative = ";" if layout.listed else "none"
-        decisions.append(ReadingDecision("labels", chosen, (alternative,), "data.separator", _values(first)))
-    if not guessed:
-        return decisions, []
-    message = (
-        f"the label column is a guess: '{shown(layout.label)}'; it could be "
-        f"{', '.join(repr(shown(name)) for name in others[:5])}; data.label chooses"
-    )
-    return decisions, [Finding("label-guessed", "warning", len(others), message)]
+    findings = []
+    for role, others in unsure.items():
+        if others:
+            names = ", ".join(repr(shown(name)) for name in others[:5])
+            chosen = shown(layout.text if role == "text" else layout.label)
+            message = f"the {role} column is a guess: '{chosen}'; it could be {names}; data.{role} chooses"
+            findings.append(Finding(f"{role}-guessed", "warning", len(others), message))
+    return decisions, [*findings, *_find_same_names(columns, layout, asked)]
+
+
+def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | None:
+    """Return the columns that are found where a person names none; None: that is refused."""
+    try:
+        return find_form(frame, choose_columns(frame, columns))
+    except DataError:
+        return None
+
+
+def _put_first(found: str, others: Sequence[Column], chosen: str) -> tuple[str, ...]:
+    """Return the names of columns that would do, the one that is found without a setting first."""
+    names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
+    return tuple(name for name in names if name != chosen)[:MOST]
+
+
+def _is_guessed(layout: Layout, asked: Mapping[str, object]) -> bool:
+    return not asked.get("label") and layout.form != "columns" and not is_label_name(layout.label)
+
+
+def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[ReadingDecision]:
+    """Return how several labels of a text are written, also where a person said that there is one."""
+    before = [found.mark or ";"] if found and found.form in ("list", "separated") else []
+    if layout.form in ("list", "separated"):
+        others = tuple(dict.fromkeys(["none", *before]))
+        others = tuple(each for each in others if each != (layout.mark or ";"))
+        return [ReadingDecision("labels", layout.mark or "lists", others, "data.separator", proof)]
+    if layout.listed:
+        return [ReadingDecision("labels", "one label in each list", (";",), "data.separator", proof)]
+    return [ReadingDecision("labels", "none", tuple(before), "data.separator", proof)] if before else []
+
+
+def _find_same_names(columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
+    """Return the columns whose name is that of the texts or labels, but for case or the number of a repeat."""
+    found = []
+    for role, taken in (("text", layout.text), ("label", layout.label)):
+        same = [each.name for each in columns if each.name != taken and _plain(each.name) == _plain(taken)]
+        if same and not asked.get(role):
+            names = ", ".join(repr(shown(name)) for name in same[:5])
+            message = f"several columns are called '{shown(taken)}' (the others: {names}); data.{role} chooses another"
+            found.append(Finding("same-names", "warning", len(same), message))
+    return found
+
+
+def _plain(name: str) -> str:
+    return _REPEAT.sub("", name).strip().casefold()
 
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
@@ -202,8 +252,8 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
             f"{count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
         )
         found.append(Finding("joined-rows", "warning", len(parsed.joined), message))
-    if parsed.separator_line:
-        found.append(Finding("separator-line", "note", 1, "the first line names the delimiter and is no row"))
+    line = "the first line names the delimiter and is no row"
+    found += list_finding("separator-line", "note", int(parsed.separator_line), line)
     found += find_left_out(head, parsed.repeated)
     if parsed.quoting.kind not in ("double", "none"):
         how = {"backslash": "quotes in quotes are escaped with a backslash", "single": "fields are in single quotes"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import pandas as pd
 
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
-from core.data.decode import without_surrogates
-from core.data.findings import Finding, plural, shown
+from core.data.decode import WRITINGS, without_surrogates
+from core.data.findings import Finding, list_finding, plural, shown
 from core.data.labels import WHOLE_NUMBER, distinct_labels, is_several, label_columns, read_labels
 from core.exceptions import DataError
 from core.numbers import count
@@ -28,9 +28,13 @@ SMALL = 100
 
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
 _ESCAPED_SHARE = 0.01
+_FEW = 0.05
+"""Share of texts from on which a writing of programs in them is an export fault."""
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
-_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", "\ufe0e\ufe0f")
-"""Cyrillic and Greek letters and a minus sign that look Latin; what chooses a form of emoji becomes nothing."""
+_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
+"""Letters and signs that show nothing, and what chooses a form of emoji."""
+_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
+"""Cyrillic and Greek letters and a minus sign that look Latin."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
 """Columns of these names hold classes also where they are more than fifty numbers."""
 
@@ -63,13 +67,8 @@ def clean_rows(
     if layout.task != "tokens":
         kept["text"], repaired = _resolve_escaped(kept["text"])
         repaired += _find_lost(kept["text"])
-    return kept, [
-        *of_labels,
-        *left_out,
-        *_describe_pairs(layout, kept),
-        *repaired,
-        *_describe_labels(frame, layout, kept["label"]),
-    ]
+    found = [*of_labels, *left_out, *_describe_pairs(layout, kept), *repaired]
+    return kept, found + _describe_labels(frame, layout, kept["label"])
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
@@ -77,18 +76,19 @@ def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "")
 
     `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
     """
-    found, repeated = list[Finding](), rows[rows["text"].duplicated(keep=False)]
-    if again := len(repeated) - repeated["text"].nunique():
-        message = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
-        found.append(Finding("duplicate", "note", again, message))
-    if conflicts := int((repeated.groupby("text")["label"].nunique() > 1).sum()):
-        more = "different labels" if is_several(rows["label"]) else "more than one label"
-        message = f"{plural(conflicts, 'text')} with {more} (kept)"
-        found.append(Finding("conflict", "warning", conflicts, message))
-    if long := int((rows["text"].str.len() > LONG_TEXT).sum()):
-        message = f"{plural(long, 'text')} of more than {count(LONG_TEXT)} characters (cut at text.max_length tokens)"
-        found.append(Finding("long", "warning", long, message))
-    return [*found, *examine_classes(rows, to_train=to_train, column=column)]
+    repeated = rows[rows["text"].duplicated(keep=False)]
+    again = len(repeated) - repeated["text"].nunique()
+    conflicts = int((repeated.groupby("text")["label"].nunique() > 1).sum())
+    long = int((rows["text"].str.len() > LONG_TEXT).sum())
+    more = "different labels" if is_several(rows["label"]) else "more than one label"
+    cut = f"of more than {count(LONG_TEXT)} characters (cut at text.max_length tokens)"
+    repeats = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
+    return [
+        *list_finding("duplicate", "note", again, repeats),
+        *list_finding("conflict", "warning", conflicts, f"{plural(conflicts, 'text')} with {more} (kept)"),
+        *list_finding("long", "warning", long, f"{plural(long, 'text')} {cut}"),
+        *examine_classes(rows, to_train=to_train, column=column),
+    ]
 
 
 def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
@@ -101,16 +101,7 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
         return [Finding("single-class", "refused", 1, message)]
     if to_train and not len(counts):
         return [Finding("single-class", "refused", 0, "no row has any label")]
-    if too_many := _find_too_many(counts, len(rows), column):
-        return [too_many]
-    return _find_scarce(counts, len(rows)) if to_train else []
-
-
-def refuse_findings(findings: Sequence[Finding], file: str) -> None:
-    """Raise the first refusal among the findings as a DataError."""
-    for finding in findings:
-        if finding.level == "refused":
-            raise DataError(finding.message, file=file)
+    return _find_too_many(counts, len(rows), column) or (_find_scarce(counts, len(rows)) if to_train else [])
 
 
 def refuse_quoted(labels: pd.Series, file: str) -> None:
@@ -135,8 +126,8 @@ def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd
     usable = pd.Series(True, index=texts.index)
     findings = []
     for kind, rows, phrase in lost:
-        if number := int((rows & usable).sum()):
-            findings.append(Finding(kind, "warning", number, f"{plural(number, 'row')} {phrase} left out"))
+        number = int((rows & usable).sum())
+        findings += list_finding(kind, "warning", number, f"{plural(number, 'row')} {phrase} left out")
         usable &= ~rows
     return usable, findings
 
@@ -163,7 +154,12 @@ def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
 def _find_lost(texts: pd.Series) -> list[Finding]:
     lost = int(texts.str.contains("\ufffd", regex=False).sum())
     message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
-    return [Finding("lost-characters", "warning", lost, message)] if lost else []
+    found = list_finding("lost-characters", "warning", lost, message)
+    for name, pattern in WRITINGS.items():
+        number = int(texts.str.contains(pattern, regex=True).sum())
+        message = f"{plural(number, 'text')} with {name}, read as it stands; save the file again from its source"
+        found += list_finding("undecoded", "warning", number if number > max(1, _FEW * len(texts)) else 0, message)
+    return found
 
 
 def _resolve_escapes(text: str) -> str:
@@ -176,11 +172,9 @@ def _resolve_escapes(text: str) -> str:
 
 
 def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
-    if not layout.pair:
-        return []
     columns = f"'{shown(layout.text)}' and '{shown(layout.pair)}'"
     message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
-    return [Finding("pairs", "note", len(rows), message)]
+    return list_finding("pairs", "note", len(rows) if layout.pair else 0, message)
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
@@ -199,23 +193,21 @@ def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
     }[layout.form]
     sizes = labels.map(len)
     many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
-    message = (
-        f"several labels per text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
-    )
-    message += f", {count(none)} with none" if none else ""
+    message = f"several labels per text, {written}: {plural(many, 'row')} with more than one, "
+    message += f"{sizes.mean():.2f} on average" + (f", {count(none)} with none" if none else "")
     hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
     return [Finding("several-labels", "note", many, message + hint)]
 
 
-def _find_too_many(counts: pd.Series, rows: int, column: str) -> Finding | None:
+def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
     numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
     classes = column.strip().casefold() in _CLASS_NAMES and all(WHOLE_NUMBER.fullmatch(name) for name in counts.index)
     most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
     if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
-        return None
+        return []
     what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
     message = f"the label column has {count(len(counts))} different {what}; name another one with data.label"
-    return Finding("too-many-classes", "refused", len(counts), message)
+    return [Finding("too-many-classes", "refused", len(counts), message)]
 
 
 def _fold(label: str) -> str:
@@ -223,8 +215,9 @@ def _fold(label: str) -> str:
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     with contextlib.suppress(ValueError):
-        return seen if "_" in seen or len(seen) > 15 else str(float(seen))
-    return " ".join(seen.split())
+        if "_" not in seen and len(seen) <= 15:
+            return str(float(seen))
+    return " ".join(re.sub(r"(?<=\w)[-_](?=\w)", " ", seen).split())
 
 
 def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
@@ -234,18 +227,18 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
             "training, validation and test each need some"
         )
         return [Finding("tiny", "refused", rows, message)]
-    found = []
-    if few := [f"{shown(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]:
-        message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
-        found.append(Finding("small-class", "warning", len(few), message))
-    if rows < SMALL:
-        found.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
-    return [*found, *find_alike(counts.index)]
+    few = [f"{shown(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]
+    message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
+    small = f"only {plural(rows, 'row')}: scores will vary widely"
+    return [
+        *list_finding("small-class", "warning", len(few), message),
+        *list_finding("small", "warning", rows if rows < SMALL else 0, small),
+        *find_alike(counts.index),
+    ]
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
     """Return a finding if some of these distinct labels look the same to a reader."""
-    if not (alike := len(labels) - len(set(map(_fold, labels)))):
-        return []
+    alike = len(labels) - len(set(map(_fold, labels)))
     message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
-    return [Finding("case", "warning", alike, message)]
+    return list_finding("case", "warning", alike, message)

@@ -171,7 +171,7 @@ def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str
 
 
 def _told(decoded: Decoded) -> tuple[str, tuple[str, ...]]:
-    if not decoded.others:
+    if not decoded.others or decoded.named:
         return decoded.encoding, ()
     return decoded.encoding, (f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}",)
 

@@ -18,6 +18,8 @@ _HEADER_WORDS = KNOWN_NAMES.union(
     "date user query author index id tweet_id review_id document_id sentence_id split summary title".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_RULE = re.compile(r"\s*(:?-{2,}:?)?\s*")
+"""A cell of the line below the header in Markdown."""
 _IMPORT = '{"ImportId"'
 """Begins the cells of the row that survey exports have below the header."""
 ROW_NAMES = "row"
@@ -155,7 +157,9 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
     """Count the rows right below the header that go with it: survey exports, and words above columns of numbers."""
     for number, row in enumerate(below, 1):
-        if any(cell.lstrip().startswith(_IMPORT) for cell in row):
+        if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
+            any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))
+        ):
             return number
     if len(rest) < 20:
         return 0

@@ -109,6 +109,8 @@ def _inspect(path: Path, config: DataConfig) -> FileReport:
 def _folder_version(name: str) -> str:
     """Return a text that changes when a file of a named data set, folder or file does."""
     path = labelled.held.local_folder(name) or Path(name).expanduser()
-    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/")]  # folders too: a text in one of a class
-    files = sorted(inside) if path.is_dir() else [path]
-    return " ".join(file_version(file) for file in files)
+    if not path.is_dir():
+        return file_version(path)
+    inside = [*path.glob("*"), *path.glob("*/*.tsv"), *path.glob("*/*/"), *labelled.folders.class_texts(path)]
+    versions = " ".join(map(file_version, sorted(inside)))
+    return hashlib.sha256(versions.encode()).hexdigest()

@@ -27,7 +27,7 @@ from dashboard.figures import data as figures
 from dashboard.figures.data import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
-from dashboard.screens.data_file import path_file, show_decisions, upload, waiting
+from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, path_file, show_decisions, upload, waiting
 from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show, show_table
@@ -112,7 +112,9 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     if not named(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
             read = functools.partial(_read_anew, option)
-            show_decisions(dataset.decisions, dataset.task, dataset.fingerprint[:12], read)
+            changed = {name for name in WITH_FOUND if option.settings.get(f"data.{name}")}
+            task = "multi" if "separator" in changed else dataset.task
+            show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
@@ -125,7 +127,13 @@ def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
     with state.refusals(state.PROBLEM):
         config = access.settings_of(option).data
         config = dataclasses.replace(config, name=str(Path(config.name).expanduser().absolute()))
-        data.dataset(config)
+        try:
+            data.dataset(config)
+        except DataError:
+            if setting not in OF_TEXT:
+                raise
+            config = dataclasses.replace(config, text="", label="", pair="")  # read so, columns have other names
+            data.dataset(config)
         state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -44,6 +44,8 @@ CHOICES: dict[str, dict[str, str]] = {
 """Values of a setting by the words of its list; other lists offer the values themselves."""
 OF_TEXT = ("encoding", "delimiter", "header", "quoting", "sheet")
 """Settings that say how the text of a file becomes cells."""
+WITH_FOUND = ("encoding", "delimiter", "header", "quoting", "separator")
+"""Settings whose lists begin with `FOUND`."""
 MOST_OFFERED = 3
 """Alternatives of a decision that have a button."""
 SETTINGS = {
@@ -136,7 +138,9 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     def choose(setting: str, _value: str, word: str) -> None:
         state.put(f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}", word)
 
-    show_decisions(report.decisions, report.task, key, choose)
+    show_decisions(
+        report.decisions, first.task, key, choose, changed={each for each in WITH_FOUND if getattr(config, each)}
+    )
     caption(_found(report))
     show_table(pd.DataFrame(report.preview), f"The first rows of {file}")
     notes([_in_words_of_the_page(each.message) for each in report.findings if each.level != "refused"])
@@ -176,7 +180,11 @@ def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport
 
 
 def show_decisions(
-    decisions: Sequence[ReadingDecision], task: Task, key: str, use: Callable[[str, str, str], None]
+    decisions: Sequence[ReadingDecision],
+    task: Task,
+    key: str,
+    use: Callable[[str, str, str], None],
+    changed: Collection[str] = (),
 ) -> None:
     """Show what was decided about a file or folder, the guesses first, each with a button for every alternative.
 
@@ -185,12 +193,13 @@ def show_decisions(
         task: Of its labels; a sign between several labels is asked only where a text has several.
         key: Unique on the page.
         use: Called with the setting, its value, and the word for it, when a button is pressed.
+        changed: Settings that a person chose; their decisions have a button back to what was found.
     """
-    offered = [
-        (each, values, f"{key}-{number}")
-        for number, each in enumerate(decisions)
-        if (values := _alternatives(each, task))
-    ]
+    offered = []
+    for number, decision in enumerate(decisions):
+        back = {FOUND: ""} if decision.setting.removeprefix("data.") in changed else {}
+        if values := {**back, **_alternatives(decision, task)}:
+            offered.append((decision, values, f"{key}-{number}"))
     certain = [each for each in offered if not each[0].guessed]
     for each in offered:
         if each not in certain:

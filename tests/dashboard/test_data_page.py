@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from pages import named, opened, press
 from pages import words as text_of
 
 from core.config import from_dict
+from core.data.config import DataConfig
 from core.data.library import choices
 from core.runs.store import RunStore
 from dashboard import access, state
+from dashboard.data import data
 
 pytestmark = pytest.mark.slow
 
@@ -229,3 +232,55 @@ def write_split(folder: Path, split: str, content: bytes) -> None:
     """Write one split of a folder."""
     folder.mkdir(exist_ok=True)
     (folder / f"{split}.csv").write_bytes(content)
+
+
+@pytest.mark.slow
+def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
+    lines = ["запись,оценка", *(f"скучный фильм номер {n},{'а;б' if n % 3 else 'аб'[n % 2]}" for n in range(40))]
+    uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
+    for name, label, word, other in (
+        ("encoding", "Encoding", r"koi8\-r", "cp1251"),
+        ("header", "First row", "data", "names of columns"),
+        ("separator", "Several labels", "one label a cell", "semicolon"),
+    ):
+        use(app, name, word)
+        assert {"as found", other} <= {each.label.removeprefix("Use ") for each in buttons(app, name)}
+        use(app, name, "as found")
+        assert chosen(app, label).value == "as found" and word not in {each.label for each in buttons(app, name)}
+
+
+@pytest.mark.slow
+def test_what_was_chosen_for_a_kept_file_has_a_button_back(app):
+    lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
+    uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
+    app.button(key="use-data").click().run()
+    before = app.session_state[state.DATA]
+    use(app, "encoding", r"koi8\-r")
+    assert app.session_state[state.DATA] != before
+    use(app, "encoding", "as found")
+    assert "Encoding: cp1251 (a guess)" in text_of(app) and "n = 40" in text_of(app)
+
+
+def test_a_text_that_is_edited_in_its_class_folder_is_read_anew(tmp_path):
+    for n in range(40):
+        path = tmp_path / "films" / ("pos", "neg")[n % 2] / f"{n}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"a film number {n}")
+    config = DataConfig(name=str(tmp_path / "films"))
+    before = data.dataset(config)
+    assert data.dataset(config).fingerprint == before.fingerprint and data.held_dataset(config) is not None
+    (tmp_path / "films" / "pos" / "0.txt").write_text("a play number 0")
+    after = data.dataset(config)
+    assert after.fingerprint != before.fingerprint
+    assert "a play number 0" in set(pd.concat(after.splits.values())["text"])
+
+
+def buttons(app, setting: str):
+    """The buttons of the decisions about a setting."""
+    return [button for button in app.button if (button.key or "").startswith(f"use-{setting}-")]
+
+
+def use(app, setting: str, word: str) -> None:
+    """Press the button that chooses another value of a setting."""
+    next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()
+    assert not app.exception

@@ -63,11 +63,22 @@ def test_bytes_that_make_no_words_are_refused_with_candidates():
         decode(b"\n".join(lines))
 
 
-@pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman"])
+@pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman", "cp437", "cp850", "cp866", "koi8-r"])
 def test_text_that_was_garbled_before_is_told(codec):
     garbled = "a café on the corner\n".encode().decode(codec) * 3
     assert find_garbled(garbled)[0] == 3 and find_garbled(garbled)[2] == "é"
-    assert find_garbled("a café, naïve – “fine” · Привет, мир · 너무 좋아\n")[0] == 0
+    good = "a café, naïve – “fine” · l’été, d’être, “été”, CAFÉ» · —él · рай, сад · Привет, мир · 너무 좋아\n"
+    assert find_garbled(good)[0] == 0
+    assert find_garbled("it\x92s good") == (1, "\x92", "’")
+
+
+def test_beside_a_named_encoding_stand_those_that_would_be_found():
+    lines = "скучный фильм номер\nхороший день\n" * 30
+    found = decode(lines.encode("cp1251"))
+    named = decode(lines.encode("cp1251"), "koi8-r")
+    assert named.named and not found.named and named.others[0] == found.encoding == "cp1251"
+    assert "koi8-r" not in named.others
+    assert decode("schön\n".encode(), "cp1252").others == ("utf-8",) and not decode(b"plain", "cp1252").others
 
 
 def test_surrogate_halves_are_joined_and_lone_ones_replaced():

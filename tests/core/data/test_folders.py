@@ -259,3 +259,32 @@ def test_the_training_table_of_an_archive_is_read_first(tmp_path, name):
     members = {name.format(split): f"text,label\n{rows}" for split in ("dev", "test", "train")}
     (tmp_path / "a.zip").write_bytes(zip_of(members))
     assert read_file(tmp_path / "a.zip").report.sheet == name.format("train")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_lies_beside_class_folders_is_left_out_and_named(tmp_path, packed):
+    members = {f"{label}/{n}.txt": text for n, (text, label) in enumerate(remarks())}
+    members |= {"index.csv": "a,b\n", "README.md": "about", "code/run.py": "x"}
+    if packed:
+        (tmp_path / "a.zip").write_bytes(zip_of(members))
+        found = read_file(tmp_path / "a.zip")
+    else:
+        for name, content in members.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(content)
+        found = read_folder(tmp_path)
+    assert "left out beside the folders of the classes: `index.csv`, `code/`" in found.notes
+
+
+@pytest.mark.parametrize("names", [("train.data", "test.data"), ("train_text.txt", "train_labels.txt")])
+def test_files_named_after_splits_are_no_classes(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_text("a text\n" * 9)
+    with pytest.raises(DataError, match=r"no train file .* and no text files named after classes"):
+        read_folder(tmp_path)
+
+
+def test_an_archive_beside_the_table_of_an_archive_is_named(tmp_path):
+    rows = "".join(f"{text},{label}\n" for text, label in remarks())
+    (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": f"text,label\n{rows}", "train.zip": "PK"}))
+    assert "left out: `train.zip`" in read_file(tmp_path / "a.zip").notes[0]

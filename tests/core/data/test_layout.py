@@ -111,7 +111,7 @@ def test_odd_cells_are_named_with_their_row_left_out_where_unknown_and_refused_w
     assert len(file.rows) == 23
     assert {f.kind: f.count for f in file.report.findings}["missing-label"] == 1
     (tmp_path / "a.json").write_text(json.dumps([{"text": text, "label": {"a": 1}} for text in texts()]))
-    with pytest.raises(DataError, match="field 'label': the cells hold objects, not labels"):
+    with pytest.raises(DataError, match="field 'label': a list of 24 objects: the cells hold objects, not"):
         read_file(tmp_path / "a.json")
 
 

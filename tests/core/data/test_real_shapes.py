@@ -186,6 +186,9 @@ def test_texts_that_each_hold_one_comma_are_not_taken_for_row_names(tmp_path):
         ("1e0", "1"),
         ("\u0661", "1"),
         ("\u2764", "\u2764\ufe0f"),
+        ("good", "good\u3164"),
+        ("good", "good\u2800"),
+        ("very good", "very_good"),
     ],
 )
 def test_labels_that_a_reader_takes_for_the_same_are_warned_of(tmp_path, labels):
@@ -209,6 +212,7 @@ def test_errors_of_any_spreadsheet_program_are_no_labels(tmp_path, sign):
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1", "get the file with `git lfs pull`"),
         (b"{\\rtf1\\ansi a,good\\par\nb,bad\\par\n}", "a document in RTF"),
         (b"INSERT INTO r VALUES (1, 'a', 'good');\n" * 9, "a dump of SQL"),
+        (b"@relation r\n@data\n'a, b',good\n", "an ARFF file of Weka"),
         (b"<reviews>\n<r label='good'>a, b</r>\n</reviews>\n", "an XML document"),
     ],
 )
@@ -260,3 +264,106 @@ def test_rows_that_a_filter_hides_are_told(tmp_path):
 def test_a_list_of_nothing_is_named_in_english(tmp_path):
     with pytest.raises(DataError, match="a list of 2 empty values; every row must be an object"):
         inspect_file(write(tmp_path / "a.json", "[null, null]"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([[0, 1], [1, 0]], r"a number for each class, such as \[0, 1\]"),
+        ([[0, 0, 1], [1, 0, 0]], r"a number for each class, such as \[0, 0, 1\]"),
+        (["[0.2, 0.8]", "[0.9, 0.1]"], r"a number for each class, such as \[0.2, 0.8\]"),
+        ([[{"label": "good", "score": 0.9}, {"label": "bad", "score": 0.1}]] * 2, "a score for each label"),
+    ],
+)
+def test_a_number_for_each_class_is_no_list_of_labels(tmp_path, labels, said):
+    rows = [{"text": text, "label": labels[n % 2]} for n, text in enumerate(texts(30))]
+    with pytest.raises(DataError, match=rf"^a.json, field 'label': a list of 30 objects: the cells hold {said}"):
+        read_file(write(tmp_path / "a.json", json.dumps(rows)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{label}: {text}, {n}", "[{label}] {text}, {n}", "{text}, {n}^{label}", "{text}, {n} __label__{label}"],
+)
+def test_sentences_that_a_comma_cuts_are_no_classes(tmp_path, line):
+    lines = [line.format(text=f"{WORDS[n % 6]} that we had there was {n % 2}", label="no", n=n) for n in range(60)]
+    with pytest.raises(DataError, match="no column looks like a label"):
+        read_file(write(tmp_path / "a.txt", "\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("writing", "said"),
+    [
+        ("sch=C3=B6n {}", "quoted-printable"),
+        ("sch+APY-n {}", "UTF-7"),
+        ("~{{5D5~}} {}", "HZ"),
+        ("sch\\xc3\\xb6n {}", "bytes written as"),
+        ("b'so {}'", "bytes of Python"),
+        ('{{"a": "so {}"}}', "a JSON object"),
+        ('="so {}"', "a formula of Excel"),
+        ("so_x000D_ {}", "line ends of Excel"),
+        ("????? ??? {}", "question marks in place of letters"),
+    ],
+)
+def test_texts_that_were_not_decoded_are_told(tmp_path, writing, said):
+    rows = [{"text": writing.format(n), "label": n % 2} for n in range(30)]
+    findings = inspect_file(write(tmp_path / "a.json", json.dumps(rows))).findings
+    assert any(said in each.message and each.count == 30 for each in findings if each.kind == "undecoded")
+
+
+def test_columns_of_one_name_are_told_and_those_that_a_person_names_are_not(tmp_path):
+    rows = [f"{text},so {text},{n % 2},{n % 3}" for n, text in enumerate(texts(30))]
+    path = write(tmp_path / "a.csv", "\n".join(["text,text,Label,label", *rows]))
+    messages = [each.message for each in inspect_file(path).findings if each.kind == "same-names"]
+    assert messages == [
+        "several columns are called 'text' (the others: 'text (2)'); data.text chooses another",
+        "several columns are called 'Label' (the others: 'label'); data.label chooses another",
+    ]
+    named = inspect_file(path, text="text (2)", label="label")
+    assert not [each for each in named.findings if each.kind == "same-names"]
+
+
+def test_a_guessed_text_column_lists_the_others_and_what_was_found_is_offered_once_it_was_changed(tmp_path):
+    rows = [f"{text} {text},so {text},{n % 2}" for n, text in enumerate(texts(30))]
+    path = write(tmp_path / "a.csv", "\n".join(["answer,prompt,picked", *rows]))
+    found, named = inspect_file(path), inspect_file(path, text="prompt", label="picked")
+    message = "the text column is a guess: 'answer'; it could be 'prompt'; data.text chooses"
+    assert [each.message for each in found.findings if each.kind == "text-guessed"] == [message]
+    assert [(each.chosen, each.alternatives) for each in named.decisions if each.what == "text"] == [
+        ("prompt", ("answer",))
+    ]
+    assert not [each for each in named.findings if each.kind == "text-guessed"]
+
+
+@pytest.mark.parametrize(
+    ("what", "settings", "before"),
+    [
+        ("delimiter", {"delimiter": "|"}, ","),
+        ("quoting", {"quoting": "none"}, "double"),
+        ("labels", {"separator": "none"}, ";"),
+    ],
+)
+def test_a_decision_that_a_person_changed_offers_what_was_found(tmp_path, what, settings, before):
+    rows = [f'"so {text}|",{("a;b", "a", "b")[n % 3]}|' for n, text in enumerate(texts(30))]
+    path = write(tmp_path / "a.csv", "\n".join(["text,label", *rows]).replace("|", "" if what != "delimiter" else "|"))
+    decisions = {each.what: each for each in inspect_file(path, **settings).decisions}
+    assert before in decisions[what].alternatives
+
+
+def test_the_line_below_a_markdown_header_is_no_row(tmp_path):
+    rows = [f"| {text} | {n % 2} |" for n, text in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "a.md", "\n".join(["| text | label |", "|------|:-----:|", *rows])))
+    assert report.classes == {"0": 15, "1": 15}
+    assert [each.count for each in report.findings if each.kind == "header-rows"] == [1]
+
+
+def test_words_with_tags_that_are_not_of_iob_are_told(tmp_path):
+    sentence = "Ada\tper\nmet\tO\nBo\tper\nin\tO\nUlm\tloc\n\n"
+    report = inspect_file(write(tmp_path / "a.tsv", sentence * 30))
+    assert [each.count for each in report.findings if each.kind == "word-tags"] == [150]
+
+
+def test_json_below_a_comment_is_refused_as_json(tmp_path):
+    rows = "\n".join(json.dumps({"text": text, "label": n % 2}) for n, text in enumerate(texts(30)))
+    with pytest.raises(DataError, match="is not valid JSON: Expecting value"):
+        read_file(write(tmp_path / "a.jsonl", f"// reviews\n{rows}"))
