@@ -15,8 +15,8 @@ from core.runs.store import RunStore, this_process
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so, a minute at most."""
-    deadline = time.monotonic() + 60
+    """Wait until something is so, two minutes at most."""
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

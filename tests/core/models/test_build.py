@@ -1,13 +1,10 @@
 """Sizes, starting weights and saved names of the models."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from core.config import compose
 from core.exceptions import ConfigError
@@ -16,7 +13,6 @@ from core.models.config import ModelConfig
 from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 from core.models.trace import Batch
-from core.training.loss import UNTAGGED, Loss
 
 # parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
@@ -63,14 +59,11 @@ def test_names_of_saved_weights_are_frozen_so_that_old_runs_load():
     one_layer = dataclasses.replace(PRESETS["ndt-01-n2"].model, layers=1)
     names = set(build(one_layer, vocabulary=9, classes=2).state_dict())
     block = "layers.0."
-    linear = {
-        f"{block}{part}.{kind}"
-        for part in (
-            *(f"attention.{p}" for p in ("query", "key", "value", "out")),
-            *(f"feedforward.{p}" for p in ("gate", "up", "down")),
-        )
-        for kind in ("weight", "bias")
-    }
+    parts = (
+        *(f"attention.{p}" for p in ("query", "key", "value", "out")),
+        *(f"feedforward.{p}" for p in ("gate", "up", "down")),
+    )
+    linear = {f"{block}{part}.{kind}" for part in parts for kind in ("weight", "bias")}
     mixing = {f"{block}attention.mixing.{p}" for p in ("lambda_q", "lambda_k", "alpha", "beta")}
     norms = {f"{block}attention_norm.weight", f"{block}feedforward_norm.weight", "final_norm.weight"}
     assert names == linear | mixing | norms | {"embedding.weight", "head.weight", "head.bias"}
@@ -93,10 +86,8 @@ def model_of(preset, settings=SMALL):
 
 @pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "inceptive-64"])
 def test_every_token_has_logits_and_padding_changes_none(preset):
-    settings = {**SMALL, "model.attention.heads": 2} | (
-        {"model.head.channels": 4, "model.head.attention_heads": 2} if preset == "inceptive-64" else {}
-    )
-    model = model_of(preset, settings)
+    head = {"model.head.channels": 4, "model.head.attention_heads": 2} if preset == "inceptive-64" else {}
+    model = model_of(preset, {**SMALL, "model.attention.heads": 2, **head})
     both = model(Batch(IDS, IDS > 0)).logits
     alone = model(Batch(IDS[1:, :2], IDS[1:, :2] > 0)).logits
     assert both.shape == (2, 4, 3)
@@ -105,13 +96,6 @@ def test_every_token_has_logits_and_padding_changes_none(preset):
 
 def test_a_class_token_is_no_word():
     assert model_of("vanilla", {**SMALL, "model.pooling": "cls"})(Batch(IDS, IDS > 0)).logits.shape == (2, 4, 3)
-
-
-def test_the_loss_is_the_mean_over_first_pieces():
-    logits, tags = torch.randn(2, 4, 3), torch.tensor([[0, UNTAGGED, 2, 1, 0], [1, UNTAGGED, UNTAGGED, UNTAGGED, 2]])
-    learned = torch.stack([logits[0, 0], logits[0, 2], logits[0, 3], logits[1, 0]])
-    wanted = F.cross_entropy(learned, torch.tensor([0, 2, 1, 1]))
-    torch.testing.assert_close(Loss("tokens")(logits, tags), wanted)
 
 
 @pytest.mark.parametrize(

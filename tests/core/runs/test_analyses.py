@@ -1,7 +1,5 @@
 """What every analysis does: found once, kept, told to others, cancelled, damaged, and one process at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """What nobody needs any more goes when a server starts; what anybody may need stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Maps kept with a run: files named after what they depend on, processes that can be found again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

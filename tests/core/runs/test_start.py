@@ -50,9 +50,8 @@ def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tin
     assert {name.split(".")[-2] for name in start["partly"]} == {"query", "key"}
     source, target = (load_run(store, each).model.state_dict() for each in (first, run))
     assert target["embedding.weight"].sub(source["embedding.weight"]).abs().max() < 1e-6
-    assert (
-        load_run(store, run).tokenizer.encode("good bad").ids == load_run(store, first).tokenizer.encode("good bad").ids
-    )
+    ours, theirs = (load_run(store, each).tokenizer.encode("good bad").ids for each in (run, first))
+    assert ours == theirs
     said = started(start)
     assert said.startswith(f"'{first}': ") and "of the numbers copied; new, in whole or in part: query, key" in said
 
