@@ -1,7 +1,5 @@
 """What the system refuses: put in the place of a function that writes or reads."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

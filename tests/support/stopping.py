@@ -1,7 +1,5 @@
 """A training that is asked to stop, and what it has to come to when it goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

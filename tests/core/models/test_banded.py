@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.exceptions import ConfigError
 from core.models import blocks
-from core.models.attend import attend_explicit, attend_fused
+from core.models.attend import attend_explicit
 from core.models.banded import attend_banded
 from core.models.support import ABSENT, global_positions, support_mask
 
@@ -103,14 +103,6 @@ def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(mon
     monkeypatch.setattr(blocks, "BLOCK", block)
     monkeypatch.setattr(blocks, "BUFFER_BYTES", buffer)
     assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
-
-
-@pytest.mark.parametrize("per", COEFFICIENTS)
-def test_a_window_over_everything_equals_full_attention(per):
-    keep = kept([70, 40, 1, 0], 70)
-    tensors = inputs(4, 3, 2, 70, 4, 4, per, 7)
-    got = with_gradients(attend_banded, tensors, keep, globals_of(keep), window=138)
-    assert_same(got, with_gradients(attend_fused, tensors, keep), 1e-11)
 
 
 def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():

@@ -145,9 +145,8 @@ def text(name: str) -> str:
 
 
 def test_the_first_line_combines_the_maps():
-    first = {
-        name: equation(PRESETS[name].model)[0].latex for name in PRESETS if PRESETS[name].model.family == "encoder"
-    }
+    encoders = {name: preset.model for name, preset in PRESETS.items() if preset.model.family == "encoder"}
+    first = {name: equation(model)[0].latex for name, model in encoders.items()}
     assert first["vanilla"] == r"\mathrm{out} = A\,V"
     assert first["ndt-01-n3"] == r"\mathrm{out} = \Big(A_0 + \lambda_{1} A_{1} + \lambda_{2} A_{2}\Big)\,V"
     assert first["differential-v2"] == r"\mathrm{out} = \Big(A_0 - \lambda_i A_1\Big)\,V"

@@ -334,9 +334,8 @@ def test_learned_numbers_are_told_by_name():
 @pytest.mark.parametrize("learn", [False, True])
 def test_it_is_silent_only_where_nothing_is_added_and_nothing_learns(kind, strength, learn):
     """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
-    term = LexicalTerm(
-        kind=kind, reach=torch.ones(1, 1, 2, dtype=torch.bool), strength=strength, learn=learn, scale=1.0
-    )
+    reach = torch.ones(1, 1, 2, dtype=torch.bool)
+    term = LexicalTerm(kind=kind, reach=reach, strength=strength, learn=learn, scale=1.0)
     nothing = kind == "add" and strength == 0
     assert term.silent is (nothing and not learn)
     with torch.no_grad():

@@ -52,9 +52,8 @@ def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
     assert first["p"] == pytest.approx(binomtest(one, one + two).pvalue)
     assert first["effect"] == pytest.approx(one / (one + two) - 0.5)
     assert first["test"] == "McNemar, exact" and first["p_holm"] == pytest.approx(3 * first["p"])
-    assert [each["metrics"]["accuracy"]["mean"] for each in found["runs"]] == pytest.approx(
-        [GOOD.mean(), FAIR.mean(), POOR.mean()]
-    )
+    means = [each["metrics"]["accuracy"]["mean"] for each in found["runs"]]
+    assert means == pytest.approx([GOOD.mean(), FAIR.mean(), POOR.mean()])
     json.dumps(found, allow_nan=False)
 
 
@@ -116,9 +115,7 @@ def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three,
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
     fair = right_where(FAIR, LABELS)
-    monkeypatch.setattr(
-        "core.evaluation.yardstick.yardstick_answers", lambda fingerprint, classes, texts, dataset: fair
-    )
+    monkeypatch.setattr("core.evaluation.yardstick.yardstick_answers", lambda *given: fair)
     found = compared(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
@@ -127,12 +124,8 @@ def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three,
 @pytest.mark.slow
 def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
     found = compared(store, *three[:2], by=["kind", "label"])["by"]
-    assert [(row["column"], row["value"], row["n"]) for row in found] == [
-        ("kind", "long", 150),
-        ("kind", "short", 50),
-        ("label", "bad", 100),
-        ("label", "good", 100),
-    ]
+    families = [("kind", "long", 150), ("kind", "short", 50), ("label", "bad", 100), ("label", "good", 100)]
+    assert [(row["column"], row["value"], row["n"]) for row in found] == families
     short = np.arange(ROWS) % 4 == 0
     assert found[1]["only_first_right"] == (GOOD & ~FAIR & short).sum()
     assert found[1]["difference"] == pytest.approx(GOOD[short].mean() - FAIR[short].mean())

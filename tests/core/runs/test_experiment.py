@@ -257,10 +257,8 @@ def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_
 
 @pytest.mark.slow
 def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
-    whole, cut = (
-        store.create(tiny("vanilla", **{"training.masked_epochs": 2, "training.epochs": 1}), "vanilla").run
-        for _ in "ab"
-    )
+    config = tiny("vanilla", **{"training.masked_epochs": 2, "training.epochs": 1})
+    whole, cut = (store.create(config, "vanilla").run for _ in "ab")
     told = []
     record = execute(store, whole, on_event=lambda event: told.append(event["kind"]))
     assert told.index("masked words") < told.index("training")

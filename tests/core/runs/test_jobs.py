@@ -103,9 +103,8 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
     os.kill(sleeping[0].pid, signal.SIGSTOP)
     asked = store.path("mine") / CANCEL
     for _ in range(2):
-        assert jobs.cancel(store, "mine", keep=keep, insist=True).status == "running", (
-            "it may be in the middle of a step"
-        )
+        record = jobs.cancel(store, "mine", keep=keep, insist=True)
+        assert record.status == "running", "it may be in the middle of a step"
     os.utime(asked, (time.time() - jobs.STUCK_SECONDS - 1,) * 2)
     assert jobs.cancel(store, "mine", keep=keep).status == "running", "a sweep that stops does not insist"
     record = jobs.cancel(store, "mine", keep=keep, insist=True)

@@ -16,7 +16,7 @@ from core.evaluation.metrics import evaluate
 from core.evaluation.mix import mixed
 from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import CHARACTERS, yardstick_says
-from core.exceptions import ConfigError, InputError, RunDamaged
+from core.exceptions import InputError, RunDamaged
 from core.models.trace import Intervention
 from core.runs import archive
 from core.runs.efficiency import efficiency
@@ -162,11 +162,6 @@ def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
     (elsewhere.path(run) / MIX / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=rf"{MIX}/{WEIGHTS}: not there"):
         load_run(elsewhere, run).predict(texts)
-
-
-def test_a_model_that_is_tfidf_itself_is_refused():
-    with pytest.raises(ConfigError, match=r"training\.mix=tfidf: .*solved in one go"):
-        compose("tfidf-logreg", {"training.mix": "tfidf"})
 
 
 def test_without_texts_it_keeps_words_and_no_text(store, data):

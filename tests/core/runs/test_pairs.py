@@ -15,7 +15,7 @@ from core.runs.worker import execute
 from core.text.pair import joined, parted
 
 COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}
-LEARNS = {**COMMON, "model.width": 32, "training.epochs": 20}
+LEARNS = {**COMMON, "model.width": 32, "training.epochs": 14, "training.lr": 0.006, "training.batch_size": 32}
 TINY = {**COMMON, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
 
 
@@ -26,7 +26,7 @@ def trained(store, folder, preset, name, **settings):
 
 @pytest.mark.slow
 def test_what_two_texts_share_is_learned(store, tmp_path):
-    folder = pair_folder(tmp_path / "alike", rest=100)
+    folder = pair_folder(tmp_path / "alike", 600, 60)
     record = trained(store, folder, "vanilla", "both", **LEARNS)
     assert record.results["metrics"]["test"]["accuracy"] > 0.95
     assert load_run(store, "both").tokenizer.pairs

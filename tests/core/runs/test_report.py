@@ -265,16 +265,12 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
 
 @pytest.mark.slow
 def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
+    """Without a prior in the record it is that of the data, or of classes that weigh the same."""
     found = doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
-    assert found["near"] == 1
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
-    assert found["note"] == said + "(negative 0.90, positive 0.10)."
-
-
-@pytest.mark.slow
-def test_without_a_prior_in_the_record_it_is_that_of_the_data_or_of_classes_that_weigh_the_same(loaded):
-    assert doubt(at(loaded, 2.0, None), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = doubt(at(loaded, 1e6, None, class_weights="balanced"), LETTERS, WHY)
+    assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
+    assert doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 

@@ -78,18 +78,15 @@ def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store, ta
             sweep.read(store, name)
 
 
-def test_another_plan_of_the_same_name_is_refused_and_the_first_stays(store):
+def test_another_plan_of_the_name_and_a_run_of_somebody_else_are_refused_and_stay(store, config):
     sweep.save(store, plan())
     with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
         sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
     assert sweep.read(store, "study") == plan()
-
-
-def test_a_run_of_somebody_else_with_the_name_of_a_member_is_not_taken_over(store, config):
-    store.create(config, "vanilla", members(plan())[1].run)
+    store.create(config, "vanilla", members(plan(name="other"))[1].run)
     with pytest.raises(InputError, match="not of this sweep"):
-        sweep.save(store, plan())
-    assert not sweep.exists(store, "study")
+        sweep.save(store, plan(name="other"))
+    assert not sweep.exists(store, "other")
 
 
 REFUSED = {

@@ -7,7 +7,6 @@ import torch
 from stopping import StopAfter, copy_weights, have_same_bits, rows_without_time
 from torch.nn import functional as F
 
-from core.config import compose
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.config import AttentionConfig
 from core.models.trace import Batch
@@ -367,12 +366,6 @@ def test_about_that_share_of_the_words_is_unknown_and_nothing_else_changes():
     assert after.polarity[forgotten].unique().tolist() == pytest.approx([1 / 3])
     state = torch.get_rng_state()
     assert forget_words(before, 0.0) is before and torch.equal(torch.get_rng_state(), state), "nothing is drawn"
-    with pytest.raises(ConfigError, match=r"training\.word_dropout=0\.1: this model is solved in one go"):
-        compose("tfidf-logreg", {"training.word_dropout": 0.1})
-    with pytest.raises(ConfigError, match=r"training\.vectors=ppmi: this model is solved in one go"):
-        compose("lexicon", {"training.vectors": "ppmi"})
-    with pytest.raises(ConfigError, match=r"word_dropout=1\.0: a share of the words, 0 to below 1"):
-        compose("vanilla", {"training.word_dropout": 1})
 
 
 @pytest.mark.slow

@@ -34,9 +34,8 @@ def test_probabilities_as_targets_cost_their_cross_entropy():
     targets = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]])
     expected = -(targets * LOGITS.log_softmax(1)).sum(1).mean()
     assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
-    assert of(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced").weights.tolist() == pytest.approx(
-        [4 / 9, 4 / 3, 0]
-    )
+    balanced = of(torch.tensor([0, 0, 0, 1]), "single", class_weights="balanced")
+    assert balanced.weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
     # Weighted, the best answer to targets t is proportional to w t.
     weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
     best = (targets * weighted.weights).log().clamp(min=-50)
