@@ -65,7 +65,7 @@ def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_
     expected = [f1_score(LABELS, each.probabilities.argmax(1), average="macro") for each in answers]
     assert [each["metrics"]["f1_macro"]["mean"] for each in found["runs"]] == pytest.approx(expected)
     assert found["pairs"][0]["difference"] == pytest.approx(expected[0] - expected[1])
-    assert [pair["test"] for pair in found["pairs"]] == ["paired bootstrap", "McNemar, exact", "paired bootstrap"]
+    assert [pair["test"] for pair in found["pairs"]] == ["paired bootstrap", "McNemar, exact", "paired swaps"]
     own = intervals(LABELS, right_where(GOOD, LABELS), names=names)
     for metric in names:
         assert found["runs"][0]["metrics"][metric]["interval"] == pytest.approx(own[metric])

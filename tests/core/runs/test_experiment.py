@@ -156,7 +156,7 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
     (tmp_path / "words.csv").write_text("word,polarity\ngood,1\nbad,-1\n")
     needs = {
         "lexicon": {"text.lexicon": str(tmp_path / "words.csv")},
-        "bilstm": {"model.ff_width": 16, "model.dropout": 0.0, "training.epochs": 24},
+        "bilstm": {"model.ff_width": 16, "model.dropout": 0.0, "training.epochs": 12, "training.lr": 0.02},
     }
     run = store.create(tiny(preset, **needs.get(preset, {})), preset).run
     record = execute(store, run)

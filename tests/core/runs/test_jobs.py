@@ -8,7 +8,7 @@ import types
 import psutil
 import pytest
 from refused import full
-from waiting import dead, until
+from waiting import dead, hold_ticket, until
 
 from core.exceptions import InputError, RunNotFound, StorageError
 from core.runs import errands, jobs, queue
@@ -160,12 +160,8 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
 
 def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
-    folder = store.folder / queue.FOLDER
-    folder.mkdir(parents=True)
-    with queue.opened(folder / "ticket-1-waits") as ticket:
-        assert queue.try_lock(ticket)
-        with pytest.raises(InputError, match="this server allows 1"):
-            jobs.submit(store, config, "ndt-01-n2", "mine")
+    with hold_ticket(store.folder, "ticket-1-waits"), pytest.raises(InputError, match="this server allows 1"):
+        jobs.submit(store, config, "ndt-01-n2", "mine")
     assert store.list() == [] and sleeping == []
     assert jobs.submit(store, config, "ndt-01-n2", "mine").status == "queued"
 

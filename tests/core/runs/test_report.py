@@ -48,11 +48,11 @@ def recorded(loaded, **changes):
 
 
 @pytest.mark.slow
-def test_both_calibration_errors_are_told(loaded):
+def test_both_calibration_errors_are_told(loaded, own):
     """Of a run with a temperature; the probabilities that it says are at that."""
     cold = at(loaded, 0.25)
     wanted = Wanted(loaded.record.config.data.name)
-    before, found = (report(each, judged(each.record, wanted)) for each in (loaded, cold))
+    before, found = own, report(cold, judged(cold.record, wanted))
     told = found["calibration"]
     assert (told["temperature"], told["rows"]) == (0.25, 500)
     assert told["calibrated"] == {name: found["metrics"][name] for name in ("loss", "ece", "brier")}

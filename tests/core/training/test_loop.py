@@ -163,7 +163,7 @@ def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clippe
 
 
 @pytest.mark.slow
-def test_lambda_learns_at_its_own_rate_and_is_not_decayed(make):
+def test_lambda_learns_at_its_own_rate(make):
     """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
     usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)
     before = copy_weights(usual.model)
@@ -173,9 +173,6 @@ def test_lambda_learns_at_its_own_rate_and_is_not_decayed(make):
     for name, start in before.items():
         factor = 10 if name.endswith(("lambda_q", "lambda_k")) else 1
         torch.testing.assert_close(ten[name] - start, factor * (one[name] - start), rtol=1e-3, atol=1e-6)
-    decays = {id(p): group["weight_decay"] for group in faster.optimizer.groups for p in group["params"]}
-    for name, parameter in faster.model.named_parameters():
-        assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.1)
 
 
 @pytest.mark.slow
