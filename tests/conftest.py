@@ -48,6 +48,7 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: nobody needs to look through it again."""
     gc.collect()
     gc.freeze()
+    _one_thread()  # a fixture of the session works before the first test does
 
 
 @pytest.fixture(scope="session")

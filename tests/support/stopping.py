@@ -1,5 +1,11 @@
-"""A training that is asked to stop."""
+"""A training that is asked to stop, and what it has to come to when it goes on."""
 
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.training.history import read_history
 from core.training.stage import Events
 
 
@@ -12,3 +18,19 @@ class StopAfter(Events):
     def stopped(self) -> bool:
         self.left -= 1
         return self.left < 0
+
+
+def copy_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return all numbers of a model as they are now."""
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def have_same_bits(left: torch.nn.Module, right: torch.nn.Module) -> bool:
+    """Return whether two models have the same names and the same numbers."""
+    ours, theirs = left.state_dict(), right.state_dict()
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def rows_without_time(history: Path) -> list[dict[str, Any]]:
+    """Return the rows of a history without how long they took."""
+    return [{**row, "seconds": 0} for row in read_history(history).rows]

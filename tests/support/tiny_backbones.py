@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenizers as hf
+from safetensors.numpy import save
 
 WORDS = ("good", "bad", "not", "film", "was", "the", "and", "very", "awful", "great", "plot", "##s", "un", "##ed")
 FAMILIES = ("bert", "roberta", "distilbert", "electra", "xlm-roberta")
@@ -16,6 +18,10 @@ OWN: dict[str, dict[str, Any]] = {
     "roberta": {**SIZES, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
     "xlm-roberta": {**SIZES, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
 }
+
+
+WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})
+"""A file of weights."""
 
 
 def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:
@@ -30,6 +36,16 @@ def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:
     config = transformers.AutoConfig.for_model(family, initializer_range=0.3, **sizes)
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def hollow_backbone(folder: Path, **settings: Any) -> Path:
+    """A folder that looks like a backbone, without numbers in it."""
+    folder.mkdir(parents=True)
+    own = {**SIZES, "model_type": "bert", "vocab_size": 46, "max_position_embeddings": PLACES, **settings}
+    (folder / "config.json").write_text(json.dumps(own))
+    word_pieces().save(str(folder / "tokenizer.json"))
+    (folder / "model.safetensors").write_bytes(WHOLE)
     return folder
 
 

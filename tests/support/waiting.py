@@ -1,20 +1,23 @@
 """Waiting for other processes and threads, and asking a training to stop."""
 
+import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 
+from core.runs import queue
 from core.runs.record import CANCEL, Process
 from core.runs.store import RunStore, this_process
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so, a minute at most."""
-    deadline = time.monotonic() + 60
+    """Wait until something is so, two minutes at most."""
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -28,6 +31,16 @@ def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]]
             (store.path(run) / CANCEL).touch()
 
     return listen
+
+
+@contextlib.contextmanager
+def hold_ticket(runs: Path, ticket: str) -> Iterator[None]:
+    """Wait in the queue of a folder of runs, as somebody else."""
+    folder = runs / queue.FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with queue.opened(folder / ticket) as held:
+        assert queue.try_lock(held)
+        yield
 
 
 def dead() -> Process:

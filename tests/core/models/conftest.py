@@ -1,7 +1,5 @@
 """A batch with every kind of row."""
 
-from __future__ import annotations
-
 import pytest
 from small_models import example
 

@@ -1,7 +1,5 @@
 """The ways to compute attention agree with the equation written out and with one another."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -41,26 +39,29 @@ def stacked(q, k, v, c, keep):
     return attend._stacked(q, k, v, c, keep[:, None, None])
 
 
+def explicit(q, k, v, c, keep):
+    return attend_explicit(q, k, v, c, keep)[0]
+
+
+each_way = pytest.mark.parametrize("way", [attend_fused, stacked, explicit])
 SHAPES = {"layer": (1, 3, 1, 1, 1), "head": (1, 3, H, 1, 1), "token": (B, 3, H, L, 1)}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize(
-    "way", [attend_fused, stacked, lambda *a: attend_explicit(*a)[0]], ids=["fused", "flash", "explicit"]
-)
+@each_way
 def test_equals_the_equation_written_out(way, shape):
     q, k, v, c = inputs(3, shape)
     torch.testing.assert_close(way(q, k, v, c, KEEP), written_out(q, k, v, c, KEEP), atol=1e-12, rtol=1e-10)
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("way", [attend_fused, stacked], ids=["combined", "flash"])
+@pytest.mark.parametrize("way", [attend_fused, stacked])
 def test_gradients_equal_those_of_the_explicit_form_for_every_input(way, shape):
     tensors = inputs(3, shape)
     weight = torch.randn(B, H, L, V, dtype=torch.float64)
     fast = torch.autograd.grad((way(*tensors, KEEP) * weight).sum(), tensors)
-    plain = torch.autograd.grad((attend_explicit(*tensors, KEEP)[0] * weight).sum(), tensors)
+    plain = torch.autograd.grad((explicit(*tensors, KEEP) * weight).sum(), tensors)
     for got, wanted in zip(fast, plain, strict=True):
         torch.testing.assert_close(got, wanted, atol=1e-11, rtol=1e-9)
 
@@ -81,9 +82,7 @@ def test_blocks_of_one_text_give_the_same_as_one_block(monkeypatch):
         torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "way", [attend_fused, stacked, lambda *a: attend_explicit(*a)[0]], ids=["fused", "flash", "explicit"]
-)
+@each_way
 def test_a_text_without_tokens_gives_zero_and_no_nan_in_any_gradient(way):
     tensors = inputs(2, (1, 2, 1, 1, 1))
     out = way(*tensors, KEEP)
@@ -108,4 +107,4 @@ def test_long_texts_take_the_flash_kernel_and_agree(monkeypatch):
 def test_under_cpu_autocast_training_takes_the_explicit_form():
     tensors = [t.detach().float() for t in inputs(2, (1, 2, 1, 1, 1))]
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        torch.testing.assert_close(attend_fused(*tensors, KEEP), attend_explicit(*tensors, KEEP)[0])
+        torch.testing.assert_close(attend_fused(*tensors, KEEP), explicit(*tensors, KEEP))

@@ -1,7 +1,5 @@
 """Who may see whom, and that banded attention is the masked dense one with every shape and gradient, at linear cost."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.exceptions import ConfigError
 from core.models import blocks
-from core.models.attend import attend_explicit, attend_fused
+from core.models.attend import attend_explicit
 from core.models.banded import attend_banded
 from core.models.support import ABSENT, global_positions, support_mask
 
@@ -107,14 +105,6 @@ def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(mon
     assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
 
 
-@pytest.mark.parametrize("per", COEFFICIENTS)
-def test_a_window_over_everything_equals_full_attention(per):
-    keep = kept([70, 40, 1, 0], 70)
-    tensors = inputs(4, 3, 2, 70, 4, 4, per, 7)
-    got = with_gradients(attend_banded, tensors, keep, globals_of(keep), window=138)
-    assert_same(got, with_gradients(attend_fused, tensors, keep), 1e-11)
-
-
 def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
     keep = kept([90, 70], 90)
     positions = globals_of(keep)
@@ -201,10 +191,15 @@ def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
     assert large < 2048**2 / 4
 
 
-def test_an_odd_window_is_refused():
+@pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
+def test_a_window_without_two_equal_halves_is_refused_with_one_that_works(window, better):
     keep = kept([9], 9)
-    with pytest.raises(ConfigError, match=r"window=7: .*use 8$"):
-        attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, globals_of(keep), window=7)
+    for call in (
+        lambda: support_mask(keep, globals_of(keep), window),
+        lambda: attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, globals_of(keep), window=window),
+    ):
+        with pytest.raises(ConfigError, match=f"window={window}: .*use {better}$"):
+            call()
 
 
 ROW = {
@@ -292,10 +287,3 @@ def test_a_window_over_everything_lets_all_see_all_kept_keys():
     keep = torch.arange(9) < torch.tensor([9, 4, 0])[:, None]
     mask = support_mask(keep, global_positions(keep.sum(1), layer=0, random=0, seed=0), window=16)
     assert torch.equal(mask, keep[:, None].expand(3, 9, 9))
-
-
-@pytest.mark.parametrize(("window", "better"), [(63, 64), (1, 2), (0, 2), (-4, 2)])
-def test_a_window_without_two_equal_halves_is_refused_with_one_that_works(window, better):
-    keep = torch.ones(1, 4, dtype=torch.bool)
-    with pytest.raises(ConfigError, match=f"window={window}: .*use {better}$"):
-        support_mask(keep, torch.tensor([[0, 3]]), window)

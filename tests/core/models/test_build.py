@@ -1,13 +1,10 @@
 """Sizes, starting weights and saved names of the models."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from core.config import compose
 from core.exceptions import ConfigError
@@ -16,7 +13,6 @@ from core.models.config import ModelConfig
 from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 from core.models.trace import Batch
-from core.training.loss import UNTAGGED, Loss
 
 # parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
@@ -63,61 +59,45 @@ def test_names_of_saved_weights_are_frozen_so_that_old_runs_load():
     one_layer = dataclasses.replace(PRESETS["ndt-01-n2"].model, layers=1)
     names = set(build(one_layer, vocabulary=9, classes=2).state_dict())
     block = "layers.0."
-    linear = {
-        f"{block}{part}.{kind}"
-        for part in (
-            *(f"attention.{p}" for p in ("query", "key", "value", "out")),
-            *(f"feedforward.{p}" for p in ("gate", "up", "down")),
-        )
-        for kind in ("weight", "bias")
-    }
+    parts = (
+        *(f"attention.{p}" for p in ("query", "key", "value", "out")),
+        *(f"feedforward.{p}" for p in ("gate", "up", "down")),
+    )
+    linear = {f"{block}{part}.{kind}" for part in parts for kind in ("weight", "bias")}
     mixing = {f"{block}attention.mixing.{p}" for p in ("lambda_q", "lambda_k", "alpha", "beta")}
     norms = {f"{block}attention_norm.weight", f"{block}feedforward_norm.weight", "final_norm.weight"}
     assert names == linear | mixing | norms | {"embedding.weight", "head.weight", "head.bias"}
 
 
-def test_one_class_is_refused():
-    with pytest.raises(ConfigError, match="at least two"):
-        build(ModelConfig(), vocabulary=10, classes=1)
-
-
-SMALL = {"model.width": 16, "model.ff_width": 16, "text.max_length": 8}
 IDS = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
 
 
-def model_of(preset, settings=SMALL):
-    config = compose(preset, {k: v for k, v in settings.items() if k.startswith("model")}).model
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("vanilla", {}),
+        ("ndt-01-n3", {"model.attention.heads": 2}),
+        ("inceptive-64", {"model.attention.heads": 2, "model.head.channels": 4, "model.head.attention_heads": 2}),
+        ("vanilla", {"model.pooling": "cls"}),
+    ],
+)
+def test_every_token_has_logits_and_padding_changes_none(preset, settings):
+    """A class token is no word."""
+    config = compose(preset, {"model.width": 16, "model.ff_width": 16, **settings}).model
     torch.manual_seed(0)
-    return build(config, vocabulary=20, classes=3, max_length=8, each_token=True).eval()
-
-
-@pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "inceptive-64"])
-def test_every_token_has_logits_and_padding_changes_none(preset):
-    settings = {**SMALL, "model.attention.heads": 2} | (
-        {"model.head.channels": 4, "model.head.attention_heads": 2} if preset == "inceptive-64" else {}
-    )
-    model = model_of(preset, settings)
+    model = build(config, vocabulary=20, classes=3, max_length=8, each_token=True).eval()
     both = model(Batch(IDS, IDS > 0)).logits
     alone = model(Batch(IDS[1:, :2], IDS[1:, :2] > 0)).logits
     assert both.shape == (2, 4, 3)
     torch.testing.assert_close(both[1, :2], alone[0])
 
 
-def test_a_class_token_is_no_word():
-    assert model_of("vanilla", {**SMALL, "model.pooling": "cls"})(Batch(IDS, IDS > 0)).logits.shape == (2, 4, 3)
-
-
-def test_the_loss_is_the_mean_over_first_pieces():
-    logits, tags = torch.randn(2, 4, 3), torch.tensor([[0, UNTAGGED, 2, 1, 0], [1, UNTAGGED, UNTAGGED, UNTAGGED, 2]])
-    learned = torch.stack([logits[0, 0], logits[0, 2], logits[0, 3], logits[1, 0]])
-    wanted = F.cross_entropy(learned, torch.tensor([0, 2, 1, 1]))
-    torch.testing.assert_close(Loss("tokens")(logits, tags), wanted)
-
-
 @pytest.mark.parametrize(
     ("preset", "change"), [("bilstm", {}), ("tfidf-logreg", {}), ("vanilla", {"pad_mode": "as_released"})]
 )
-def test_what_says_one_thing_of_a_text_is_refused(preset, change):
+def test_what_says_one_thing_of_a_text_is_refused_and_so_is_one_class(preset, change):
     config = dataclasses.replace(compose(preset, {}).model, **change)
     with pytest.raises(ConfigError, match=r"has a tag|has no tag"):
         build(config, vocabulary=20, classes=3, max_length=8, each_token=True)
+    with pytest.raises(ConfigError, match="at least two"):
+        build(config, vocabulary=20, classes=1, max_length=8)

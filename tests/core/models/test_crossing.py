@@ -1,7 +1,5 @@
 """Parts combine freely: configurations drawn at random train, or are refused with a reason and a way out."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from drawn_models import drawn, put_together

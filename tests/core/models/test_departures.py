@@ -1,7 +1,5 @@
 """Departures from the papers as data: tied to the settings they speak of, so that they cannot go stale."""
 
-from __future__ import annotations
-
 import pytest
 from small_models import example, make, small
 

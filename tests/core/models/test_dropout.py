@@ -1,7 +1,5 @@
 """Dropout with shared random draws behaves as dropout does."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,9 +1,9 @@
 """The papers' own backbones as recipes: what they set, what they are set on, whether their weights are here."""
 
-import json
 import re
 
 import pytest
+from tiny_backbones import hollow_backbone
 from typer.testing import CliRunner
 
 from core import api
@@ -29,21 +29,12 @@ NAMED_BY_THE_PAPERS = {
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """here(hub name): that backbone lies in SENTISCOPE_BACKBONES, without numbers in it."""
-    import numpy as np
-    from safetensors.numpy import save
-    from tiny_backbones import SIZES, word_pieces
-
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
     def lay(name):
-        folder = tmp_path / "own" / name
-        folder.mkdir(parents=True)
-        own = {**SIZES, "model_type": "roberta", "vocab_size": 46, "max_position_embeddings": 514, "pad_token_id": 1}
-        (folder / "config.json").write_text(json.dumps(own))
-        word_pieces().save(str(folder / "tokenizer.json"))
-        (folder / "model.safetensors").write_bytes(save({"a": np.zeros(3, np.float32)}))
-        return folder
+        own = {"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}
+        return hollow_backbone(tmp_path / "own" / name, **own)
 
     return lay
 
@@ -92,9 +83,7 @@ def test_it_is_refused_on_another_preset_and_where_its_weights_are_not_here(here
     for call in (lambda: apply("tweet-roberta", "vanilla"), lambda: configure(recipe="tweet-roberta")):
         with pytest.raises(ConfigError, match="recipe 'tweet-roberta' is one of pretrained: choose --model pretrained"):
             call()
-    with pytest.raises(
-        InputError, match=r"`hf download dmis-lab/biobert-v1\.1 config\.json tokenizer\.json model\.saf"
-    ):
+    with pytest.raises(InputError, match=r"`hf download dmis-lab/biobert-v1\.1 config\.json tokenizer\.json model"):
         configure("built-in", "pretrained", recipe="inceptive-biobert")
     assert FOR_ALL == ("strong", "pretrain")
 

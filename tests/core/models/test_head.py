@@ -13,21 +13,13 @@ WIDTH, CHANNELS, KERNELS = 12, 5, (2, 3, 5, 7)
 JOINED = WIDTH + CHANNELS * len(KERNELS)
 
 
+WHOLE = {"width": WIDTH, "classes": 3, "kernels": KERNELS, "channels": CHANNELS, "attention_heads": 4, "dense": 6}
+
+
 def made(**changes) -> Head:
     """The whole head in float64, every parameter and running statistic away from its start."""
-    choices = {
-        "width": WIDTH,
-        "classes": 3,
-        "kernels": KERNELS,
-        "channels": CHANNELS,
-        "attention_heads": 4,
-        "dense": 6,
-        "one_logit": False,
-        "pooling": "mean",
-        **changes,
-    }
     torch.manual_seed(0)
-    head = Head(**choices).double()
+    head = Head(**{**WHOLE, "pooling": "mean", **changes}).double()
     with torch.no_grad():
         for tensor in head.state_dict().values():
             if tensor.is_floating_point():
@@ -143,9 +135,7 @@ def test_the_trace_shows_what_was_computed(texts, kernels, pooling):
     seen, fast = head(x, keep, trace=True), head(x, keep, trace=False)
     torch.testing.assert_close(seen.logits, fast.logits)
     assert fast.trace is None
-    assert {k: tuple(branch.shape) for k, branch in seen.trace.branches.items()} == {
-        k: (4, 9, CHANNELS) for k in kernels
-    }
+    assert {k: branch.shape for k, branch in seen.trace.branches.items()} == dict.fromkeys(kernels, (4, 9, CHANNELS))
     maps = seen.trace.maps
     assert maps.shape == (4, 4, 9, 9)
     torch.testing.assert_close(maps[:3].sum(-1), torch.ones(3, 4, 9, dtype=x.dtype))
@@ -169,25 +159,15 @@ def test_one_logit_makes_the_loss_binary_cross_entropy(texts):
 )
 def test_parameters_are_those_of_the_paper(channels, joined, added):
     with torch.device("meta"):
-        head = Head(
-            width=768,
-            classes=2,
-            kernels=KERNELS,
-            channels=channels,
-            attention_heads=8,
-            dense=512,
-            one_logit=False,
-            pooling="mean",
-        )
+        sizes = {"width": 768, "classes": 2, "channels": channels, "attention_heads": 8, "dense": 512}
+        head = Head(**{**WHOLE, **sizes}, pooling="mean")
     assert head.dense.in_features == joined
     assert sum(parameter.numel() for parameter in head.parameters()) == added
 
 
 @pytest.mark.parametrize(("heads", "nearest"), [(12, 13), (7, 8), (60, 64)])
 def test_heads_that_do_not_divide_are_refused_with_the_nearest_that_do(heads, nearest):
-    with pytest.raises(
-        ConfigError, match=f"{heads} heads over a width of 832: must divide it; the nearest is {nearest}"
-    ):
+    with pytest.raises(ConfigError, match=f"{heads} heads over a width of 832: .* the nearest is {nearest}"):
         HeadAttention(width=832, heads=heads)
 
 

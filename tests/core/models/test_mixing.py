@@ -1,7 +1,5 @@
 """Lambda: its equations, its ranges, its rule at the start, its gradients."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -20,39 +18,20 @@ from core.models.mixing import (
 X = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16)
 
 
-def additive(
-    constraint="01", components=4, layer=1, sets=1, learn_beta=False, from_input=False, start=None
-) -> Additive:
+def additive(constraint="01", components=4, layer=1, **changes) -> Additive:
     torch.manual_seed(0)
-    return Additive(
-        layer=layer,
-        components=components,
-        constraint=constraint,
-        width=16,
-        sets=sets,
-        learn_beta=learn_beta,
-        from_input=from_input,
-        start=start,
-    )
+    given = {"width": 16, "sets": 1, "learn_beta": False, "from_input": False, "start": None, **changes}
+    return Additive(layer=layer, components=components, constraint=constraint, **given)
 
 
 def test_differential_lambda_is_the_difference_of_two_exponentials_plus_its_start():
     torch.manual_seed(0)
     mixing = Differential(layer=2, head_width=4, sets=1)
     q1, q2, k1, k2 = (v[0].tolist() for v in (*mixing.lambda_q, *mixing.lambda_k))
-    wanted = (
-        math.exp(sum(a * b for a, b in zip(q1, k1, strict=True)))
-        - math.exp(sum(a * b for a, b in zip(q2, k2, strict=True)))
-        + 0.8
-        - 0.6 * math.exp(-0.3)
-    )
+    first, second = (math.exp(sum(a * b for a, b in zip(q, k, strict=True))) for q, k in ((q1, k1), (q2, k2)))
+    wanted = first - second + 0.8 - 0.6 * math.exp(-0.3)
     assert mixing.lambdas().item() == pytest.approx(wanted, abs=1e-6)
     assert mixing(X).flatten().tolist() == pytest.approx([1, -wanted], abs=1e-6)
-
-
-def test_differential_lambda_starts_at_the_published_values():
-    assert differential_lambda(1) == pytest.approx(0.2)
-    assert differential_lambda(2) == pytest.approx(0.3555, abs=1e-4)
 
 
 def test_differential_v2_has_a_sigmoid_of_each_token_for_each_head():
@@ -112,17 +91,13 @@ def test_lambda_starts_where_it_is_told_to_and_stays_in_its_range(constraint, st
             assert (lambdas >= low - 1e-6).all() and (lambdas <= high + 1e-6).all()
 
 
-def test_heads_of_an_additive_model_are_scaled_by_the_row_sum_at_the_start():
-    assert additive("pm1", layer=2).scale == pytest.approx(1 / (1 - 0.06 - 0.10 - 0.08))
-
-
-def test_a_quarter_gives_lambda_in_0_to_1_its_whole_range():
-    assert alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0)
-
-
-def test_differential_attention_starts_and_scales_as_it_is_told_to():
+def test_starts_and_scales_are_those_that_are_published_or_told():
+    assert differential_lambda(1) == pytest.approx(0.2)
+    assert differential_lambda(2) == pytest.approx(0.3555, abs=1e-4)
     mixing = Differential(layer=3, head_width=4, sets=1, start=0.6)
     assert (mixing.lambda_init, mixing.scale) == (0.6, 1 - 0.6)
+    assert additive("pm1", layer=2).scale == pytest.approx(1 / (1 - 0.06 - 0.10 - 0.08)), "the row sum at the start"
+    assert alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0), "a quarter gives lambda in 0 to 1 its whole range"
 
 
 RULE = {  # the fit: lambda at the start, layer 1 and layer 2

@@ -1,7 +1,5 @@
 """What sets two models apart, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.config import compose, flat
@@ -22,17 +20,11 @@ def test_every_setting_of_the_model_has_words_of_its_own(settings):
     assert words("training.batch_size") == "batch size"
 
 
-def test_a_difference_names_setting_words_and_both_values(settings):
+def test_a_difference_names_setting_words_and_both_values_those_of_the_model_first(settings):
     (found,) = differences(settings["sentiformer-no-gate"], settings["sentiformer"])
     assert found == ("model.attention.gate", "gate on the keys", "no", "yes")
-
-
-def test_a_range_is_written_as_one(settings):
     (found,) = differences(settings["ndt-01-n2"], settings["ndt-pm1-n2"])
-    assert found[1:] == ("range of lambda", "[0,1]", "[−1,1]")
-
-
-def test_those_of_the_model_stand_first(settings):
+    assert found[1:] == ("range of lambda", "[0,1]", "[−1,1]"), "a range is written as one"
     found = [each.setting for each in differences(settings["vanilla"], settings["inceptive-64"])]
     rooms = [name.startswith("model.") for name in found]
     assert rooms == sorted(rooms, reverse=True) and not all(rooms)

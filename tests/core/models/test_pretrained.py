@@ -1,7 +1,5 @@
 """Backbones with our attention in them, held to the library that they come from; one family in the quick run."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -28,8 +26,6 @@ TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}
 STRONG = {**LEXICAL, "model.attention.lexical_strength": 3}
 EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
-
-
 ONE = pytest.mark.parametrize("known", ["bert"], indirect=True)  # What is the same in every family
 
 
@@ -78,36 +74,21 @@ def theirs(known, batch, kind):
     return said, keep
 
 
-@pytest.mark.slow
-def test_untouched_it_is_what_its_own_library_computes_to_the_bit(known, make, batch):
-    said, keep = theirs(known, batch, "sdpa")
-    model = make()
-    with torch.no_grad():
-        expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits
-        assert model(batch).logits.equal(expected)
-
-
-@pytest.mark.slow
-def test_maps_are_those_of_its_own_library_and_their_rows_sum_to_one(known, make, batch):
-    said, keep = theirs(known, batch, "eager")
-    with torch.no_grad():
-        layers = make()(batch, trace=True).trace.layers
-    for layer, maps in zip(layers, said.attentions, strict=True):
-        assert torch.allclose(
-            layer.combined[keep[:, None].expand(-1, 3, -1)], maps[keep[:, None].expand(-1, 3, -1)], atol=1e-6
-        )
-        assert torch.allclose(layer.maps.sum(-1), torch.ones(()), atol=1e-6)
-        assert not layer.maps.masked_select(~keep[:, None, None, None]).any()
-
-
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
-def test_both_of_its_library_s_implementations_say_what_it_says_fast_and_explicit(known, make, batch, kind):
+def test_it_says_what_both_of_its_library_s_implementations_say_fast_and_explicit(known, make, batch, kind):
+    """Fast to the bit of the fused one; its maps are those of the explicit one."""
     said, keep = theirs(known, batch, kind)
     model = make()
     with torch.no_grad():
         expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits
-        for trace in (False, True):
-            assert torch.allclose(model(batch, trace=trace).logits, expected, atol=1e-5)
+        fast, traced = (model(batch, trace=trace) for trace in (False, True))
+    assert torch.allclose(fast.logits, expected, atol=1e-5) and torch.allclose(traced.logits, expected, atol=1e-5)
+    assert kind == "eager" or fast.logits.equal(expected)
+    for layer, maps in zip(traced.trace.layers, said.attentions or (), strict=kind == "eager"):
+        rows = keep[:, None].expand(-1, 3, -1)
+        assert torch.allclose(layer.combined[rows], maps[rows], atol=1e-6)
+        assert torch.allclose(layer.maps.sum(-1), torch.ones(()), atol=1e-6)
+        assert not layer.maps.masked_select(~keep[:, None, None, None]).any()
 
 
 @ONE
@@ -137,12 +118,9 @@ def test_strength_zero_leaves_the_logits_untouched_exactly(make, batch, further)
     plain = make()
     with torch.no_grad():
         untouched = plain(batch).logits
-        none = make(**LEXICAL, **further, **{"model.attention.lexical_strength": 0})
-        assert none(batch).logits.equal(untouched)
-        learning = make(
-            **LEXICAL, **further, **{"model.attention.lexical_strength": 0, "model.attention.learn_strength": True}
-        )
-        assert learning(batch).logits.equal(untouched)
+        none = {**LEXICAL, **further, "model.attention.lexical_strength": 0}
+        assert make(**none)(batch).logits.equal(untouched)
+        assert make(**none, **{"model.attention.learn_strength": True})(batch).logits.equal(untouched)
         assert not make(**STRONG, **further)(batch).logits.allclose(untouched, atol=1e-4)
 
 

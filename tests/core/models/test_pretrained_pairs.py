@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 PAIRS = [("good film", "the plot was not bad"), ("awful", "very great film and good"), ("film", "film")]
 TEXTS = [joined(*pair) for pair in PAIRS]
-EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
+TYPED = ("bert", "electra")
 
 
 def with_pairs(folder, family):
@@ -37,7 +37,7 @@ def with_pairs(folder, family):
     return pipeline
 
 
-@pytest.fixture(scope="module", params=EVERY)
+@pytest.fixture(scope="module", params=FAMILIES)
 def known(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     pipeline = with_pairs(folder, request.param)
@@ -71,9 +71,6 @@ def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
         with torch.no_grad():
             expected = own(torch.tensor([theirs.ids]), **types).last_hidden_state[0]
         torch.testing.assert_close(vectors[row, keep[row]], expected, rtol=0, atol=1e-5)
-
-
-TYPED = ("bert", "electra")
 
 
 def test_its_sign_cannot_be_typed(known):

@@ -51,9 +51,8 @@ def test_the_one_map_of_plain_attention_becomes_the_base_map_of_an_ndt():
                 assert torch.equal(own[name][:8], theirs[name])
                 assert torch.equal(own[name][8:], before[name][8:]), "further components keep their draw"
                 assert name in found.partly
-        assert torch.equal(
-            own[f"layers.{layer}.attention.value.weight"], theirs[f"layers.{layer}.attention.value.weight"]
-        )
+        value = f"layers.{layer}.attention.value.weight"
+        assert torch.equal(own[value], theirs[value])
     assert {name.split(".")[-2] for name in found.fresh} <= {"mixing", "head_norm"}
 
 

@@ -1,7 +1,5 @@
 """Each part of a score against its paper's equation written out in loops, alone and crossed, and what follows."""
 
-from __future__ import annotations
-
 import cmath
 import itertools
 import math
@@ -179,16 +177,6 @@ def test_attention_is_its_equation_written_out(part):
         torch.testing.assert_close(one, other, msg=lambda text, name=name: f"{name}: {text}")
 
 
-def test_minus_lambda_on_the_second_component_is_differential_attention_before_its_norm():
-    differential, additive = layer(**{**DIFFERENTIAL, "head_norm": False}), layer(**{**NDT, "components": 2})
-    own = {name: value for name, value in additive.state_dict().items() if name.startswith("mixing")}
-    additive.load_state_dict({**differential.state_dict(), **own}, strict=False)
-    with torch.no_grad():
-        for end in (additive.mixing.beta, additive.mixing.alpha):
-            end.copy_(-differential.mixing.lambdas())
-    torch.testing.assert_close(run(additive)[0], run(differential)[0])
-
-
 def test_one_component_is_plain_attention_with_half_width_queries():
     one = {"heads": 2, "qk_width": "half", "components": 1}
     additive, plain = layer(**one, mixing="additive"), layer(**one)
@@ -307,24 +295,6 @@ def test_what_several_lexicons_add_is_shown_by_head(heads):
         torch.testing.assert_close(shown[:, h], sum(by_hand) if heads == "all" else by_hand[h % 2])
 
 
-def test_the_flaw_of_the_hadamard_baseline_more_similarity_lowers_a_negative_score():
-    term = LexicalTerm(
-        kind="hadamard", reach=torch.ones(1, 1, 1, dtype=torch.bool), strength=1.0, learn=False, scale=1.0
-    ).double()
-    q, k = torch.tensor([[[[[1.0]] * 2]]]).double(), torch.tensor([[[[[-2.0]] * 2]]]).double()
-    polarity = torch.tensor([[[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]], dtype=torch.float64)
-    turned_q, turned_k = term.multiply(q, k, polarity, torch.ones(1, 2, dtype=torch.bool), None)
-    alike, unlike = (turned_q @ turned_k.transpose(-1, -2))[0, 0, 0, 0]
-    assert alike == pytest.approx(-2 * 0.66) and unlike == pytest.approx(-2 * 0.17)
-    assert alike < unlike
-
-
-def test_a_window_that_covers_the_text_is_full_attention():
-    windowed, full = layer(window=2 * (L - 1)), layer()
-    full.load_state_dict(windowed.state_dict())
-    torch.testing.assert_close(run(windowed)[0], run(full)[0], atol=0, rtol=0)
-
-
 @pytest.mark.parametrize("name", ["everything", "banded NDT", "window"])
 def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
     attention = layer(**PARTS[name])
@@ -336,36 +306,27 @@ def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
     torch.testing.assert_close(banded[KEEP], run(attention, intervene=closing, trace=True)[0][KEEP])
 
 
-def test_a_long_text_is_traced_without_maps(monkeypatch, batch):
-    monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
-    model = make(small(PRESETS["sentiformer"].model))
-    trace = model(batch, trace=True).trace
-    assert all(each.maps is None and each.gates is not None for each in trace.layers)
-    torch.testing.assert_close(model(batch, trace=True).logits, model(batch).logits)
-    with pytest.raises(RuntimeError, match="length"):
-        _ = trace.layers[0].combined
-
-
-def test_a_long_text_is_traced_without_any_square_of_its_length(monkeypatch):
-    monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
-    attention = layer(lexical="add", window=2)
-    assert run(attention, trace=True)[1].terms == {}
-    monkeypatch.setattr(attention_module, "DENSE_TRACE", 1024)
+def test_a_long_text_is_traced_without_maps_or_any_square_of_its_length(monkeypatch, batch):
+    attention, model = layer(lexical="add", window=2), make(small(PRESETS["sentiformer"].model))
     assert set(run(attention, trace=True)[1].terms) == {"lexical"}
+    monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
+    assert run(attention, trace=True)[1].terms == {}
+    traced = model(batch, trace=True)
+    assert all(each.maps is None and each.gates is not None for each in traced.trace.layers)
+    torch.testing.assert_close(traced.logits, model(batch).logits)
+    with pytest.raises(RuntimeError, match="length"):
+        _ = traced.trace.layers[0].combined
 
 
 def test_learned_numbers_are_told_by_name():
+    def told(**choices):
+        return {name: len(values) for name, values in make(ModelConfig(width=16, **choices)).scalars().items()}
+
     part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
-    config = ModelConfig(width=16, attention=part, position="polarity-aware", pos_tags=False)
-    assert {name: len(values) for name, values in make(config).scalars().items()} == {
-        **{"tau": 2, "strength": 2, "lexicon_gate": 2},
-        **{"alpha": 1, "beta": 1},
-    }
-    assert make(ModelConfig(width=16)).scalars() == {}
+    found = told(attention=part, position="polarity-aware", pos_tags=False)
+    assert found == {"tau": 2, "strength": 2, "lexicon_gate": 2, "alpha": 1, "beta": 1}
     two = AttentionConfig(lexical="add", learn_strength=True, lexicons=2)
-    assert {name: len(values) for name, values in make(ModelConfig(width=16, attention=two)).scalars().items()} == {
-        **{"strength_1": 2, "strength_2": 2},
-    }
+    assert (told(), told(attention=two)) == ({}, {"strength_1": 2, "strength_2": 2})
 
 
 @pytest.mark.parametrize("kind", ["add", "hadamard"])
@@ -373,9 +334,8 @@ def test_learned_numbers_are_told_by_name():
 @pytest.mark.parametrize("learn", [False, True])
 def test_it_is_silent_only_where_nothing_is_added_and_nothing_learns(kind, strength, learn):
     """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
-    term = LexicalTerm(
-        kind=kind, reach=torch.ones(1, 1, 2, dtype=torch.bool), strength=strength, learn=learn, scale=1.0
-    )
+    reach = torch.ones(1, 1, 2, dtype=torch.bool)
+    term = LexicalTerm(kind=kind, reach=reach, strength=strength, learn=learn, scale=1.0)
     nothing = kind == "add" and strength == 0
     assert term.silent is (nothing and not learn)
     with torch.no_grad():

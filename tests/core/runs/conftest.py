@@ -2,10 +2,12 @@ import functools
 
 import numpy as np
 import pytest
+from tiny_runs import TINY
 
 from core.config import compose
 from core.models.config import READS
 from core.models.presets import PRESETS
+from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.runs.worker import execute
 
@@ -39,18 +41,6 @@ def table(tmp_path):
     return reviews(tmp_path / "reviews.csv")
 
 
-TINY = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "training.epochs": 3,
-    "training.batch_size": 8,
-    "training.lr": 0.01,
-    "training.patience": 0,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
-
-
 @pytest.fixture
 def tiny(table, monkeypatch, tmp_path):
     """Settings of a training run that takes a moment: tiny(preset, **settings)."""
@@ -60,32 +50,40 @@ def tiny(table, monkeypatch, tmp_path):
     return functools.partial(configure, table)
 
 
+def small(preset):
+    """The settings of `TINY` that a preset has."""
+    reads = {f"model.{name}" for name in READS.get(PRESETS[preset].model.family, ("width", "ff_width"))}
+    return {name: value for name, value in TINY.items() if not name.startswith("model.") or name in reads}
+
+
 def configure(table, preset="ndt-01-n3", **settings):
-    family = PRESETS[preset].model.family
-    small = {name: value for name, value in TINY.items() if is_read(family, name)}
-    return compose(preset, {"data.name": str(table), **small, **settings})
-
-
-def is_read(family, name):
-    room, _, setting = name.partition(".")
-    return room != "model" or family == "encoder" or setting in READS[family]
+    return compose(preset, {"data.name": str(table), **small(preset), **settings})
 
 
 @pytest.fixture(scope="session")
-def configured():
-    """Settings of a training run that takes a moment: configured(file, preset, **settings)."""
-    return configure
+def train_once(tmp_path_factory):
+    """Train a run for several tests, which only read it: train_once(file, preset, name, **settings) → its store."""
 
-
-@pytest.fixture(scope="session")
-def trained_on_reviews(tmp_path_factory):
-    """Train a run for several tests, which only read it: trained_on_reviews(preset, name, **settings) → its folder."""
-
-    def train(preset, name, **settings):
+    def train(file, preset, name, **settings):
         folder = tmp_path_factory.mktemp(name)
         store = RunStore(folder / "runs")
-        execute(store, store.create(configure(reviews(folder / "reviews.csv"), preset, **settings), preset, name).run)
-        return store.path(name)
+        config = compose(preset, {"data.name": str(file), **settings})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
+            patch.setenv("SENTISCOPE_JOBS", "1")
+            execute(store, store.create(config, preset, name).run)
+        return store
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def trained_on_reviews(train_once, tmp_path_factory):
+    """Train on `reviews`: trained_on_reviews(preset, name, **settings) → the folder of the run."""
+
+    def train(preset, name, **settings):
+        file = reviews(tmp_path_factory.mktemp(name) / "reviews.csv")
+        return train_once(file, preset, name, **{**small(preset), **settings}).path(name)
 
     return train
 
@@ -94,6 +92,12 @@ def trained_on_reviews(tmp_path_factory):
 def finished(trained_on_reviews):
     """A run directory with `mine`, which has learnt for an epoch; read only."""
     return trained_on_reviews("vanilla", "mine", **{"training.epochs": 1}).parent
+
+
+@pytest.fixture(scope="session")
+def loaded(finished):
+    """`mine`, which is only asked."""
+    return load_run(RunStore(finished), "mine")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """What every analysis does: found once, kept, told to others, cancelled, damaged, and one process at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import subprocess
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 
 import psutil
 import pytest
-from waiting import until
+from waiting import hold_ticket, until
 
 from core.exceptions import InputError, NotAvailable
 from core.runs import analyses, errands, queue
@@ -143,10 +141,7 @@ def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(sto
 
 def test_more_than_may_wait_are_refused(store, here, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
-    folder = store.folder / queue.FOLDER
-    folder.mkdir(parents=True)
-    with queue.opened(folder / "short-ticket-1-map") as ticket:
-        assert queue.try_lock(ticket)
-        with pytest.raises(InputError, match=r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"):
-            here.start()
+    told = r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"
+    with hold_ticket(store.folder, "short-ticket-1-map"), pytest.raises(InputError, match=told):
+        here.start()
     assert errands.job(here).status == "none"

@@ -1,9 +1,6 @@
 """Runs that are given away and taken in; what must never get in."""
 
-from __future__ import annotations
-
 import contextlib
-import errno
 import io
 import json
 import os
@@ -18,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from refused import denied
 
 from core.config import compose, to_dict
 from core.data.load import load
@@ -86,34 +84,16 @@ def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, fin
     assert (elsewhere.path("first") / "weights.safetensors").read_text() == "weights.safetensors"
     own = compose("vanilla", {"data.name": "/home/me/reviews.csv"})
     store.update("first", process=Process(1, 1.0, "another"), config=own, status="failed")
+    before = (elsewhere.path("first") / RECORD).read_bytes()
     assert import_run(elsewhere, finished) == "first-2", "a directory is taken in as well"
+    assert (elsewhere.path("first") / RECORD).read_bytes() == before, "the run of that name stays"
+    assert json.loads((elsewhere.path("first-2") / RECORD).read_text())["run"] == "first-2"
     for run in ("first", "first-2"):
         assert files(elsewhere.path(run)) == [archive.IMPORTED, *KEPT]
     record = elsewhere.read("first-2")
     assert record.process is None and record.config.data.name == "elsewhere:reviews.csv"
     with pytest.raises(RunNotFound):
         export_run(store, "nobody")
-
-
-@pytest.mark.slow
-def test_a_taken_name_gets_a_number_and_the_old_run_stays(store, finished):
-    before = (finished / RECORD).read_bytes()
-    packed = export_run(store, "first")
-    assert [import_zip(store, io.BytesIO(packed), "a.zip") for _ in range(2)] == ["first-2", "first-3"]
-    assert json.loads((store.path("first-2") / RECORD).read_text())["run"] == "first-2"
-    assert (finished / RECORD).read_bytes() == before
-    assert [record.status for record in store.list()] == ["done"] * 3
-
-
-@pytest.mark.parametrize(
-    "name", ["../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"]
-)
-def test_an_entry_that_leads_out_is_refused_and_nothing_is_written(finished, elsewhere, tmp_path, name):
-    packed = zipped([("first/run.json", (finished / RECORD).read_text()), (name, "evil")])
-    with pytest.raises(InputError, match="leads out of the archive"):
-        import_zip(elsewhere, packed, "bad.zip")
-    assert not elsewhere.folder.exists()
-    assert not list(tmp_path.rglob("*evil*"))
 
 
 @pytest.mark.parametrize("linked", ["weights.safetensors", "evaluation/test"])
@@ -161,9 +141,17 @@ def _before_its_start():
     return io.BytesIO(content)
 
 
+LEADING_OUT = "../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"
+
+
+def _entry(name):
+    return lambda: zipped([("first/run.json", "{}"), (name, "evil")])
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        *((_entry(name), "leads out of the archive") for name in LEADING_OUT),
         (lambda: zipped([("notes.txt", "x")]), "no run.json"),
         (lambda: zipped([("a/run.json", "{}"), ("b/run.json", "{}")]), "2 runs"),
         (lambda: zipped([("a/run.json", "{}")]), "schema None"),
@@ -178,21 +166,18 @@ def _before_its_start():
         (_before_its_start, "is not a zip file that can be read"),
     ],
 )
-def test_what_is_no_run_is_refused_in_words(elsewhere, make, words):
+def test_what_is_no_run_is_refused_in_words_and_nothing_is_written(elsewhere, tmp_path, make, words):
     with pytest.raises(InputError, match=words):
         import_zip(elsewhere, make(), "x.zip")
-    assert not elsewhere.list()
+    assert not elsewhere.list() and not list(tmp_path.rglob("*evil*"))
 
 
 def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
     store, created, elsewhere, tmp_path, monkeypatch
 ):
-    def refuse(path, limit):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
     store.update("first", status="done")
     with monkeypatch.context() as patch:
-        patch.setattr(archive, "regular_bytes", refuse)
+        patch.setattr(archive, "regular_bytes", denied)
         with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
             export_run(store, "first")
     (tmp_path / "holiday").mkdir()

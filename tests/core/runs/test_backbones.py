@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
-from tiny_backbones import SIZES, backbone, changed, word_pieces
+from tiny_backbones import WHOLE, backbone, changed, hollow_backbone, word_pieces
 from waiting import cancel_at
 
 from core import api
@@ -31,30 +31,18 @@ from core.text.pretrained import PretrainedTokenizer
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 """BERT base."""
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True}
-WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})
-"""A file of weights."""
-
-
-def written(folder, **settings):
-    """A folder that looks like a backbone, without numbers in it."""
-    folder.mkdir(parents=True)
-    own = {**SIZES, "model_type": "bert", "vocab_size": 46, "max_position_embeddings": 40, **settings}
-    (folder / backbones.CONFIG).write_text(json.dumps(own))
-    word_pieces().save(str(folder / backbones.TOKENIZER))
-    (folder / backbones.WEIGHTS).write_bytes(WHOLE)
-    return folder
 
 
 def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_path, monkeypatch):
     own, cache = tmp_path / "own", tmp_path / "hub"
     monkeypatch.setenv(backbones.FOLDER, str(own))
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
-    path, named = written(tmp_path / "somewhere"), written(own / "some" / "bert")
-    written(cache / "models--other--bert" / "snapshots" / "old")
-    new = written(cache / "models--other--bert" / "snapshots" / "zzz")
+    path, named = hollow_backbone(tmp_path / "somewhere"), hollow_backbone(own / "some" / "bert")
+    hollow_backbone(cache / "models--other--bert" / "snapshots" / "old")
+    new = hollow_backbone(cache / "models--other--bert" / "snapshots" / "zzz")
     (cache / "models--other--bert" / "refs").mkdir()
     (cache / "models--other--bert" / "refs" / "main").write_text("zzz\n")
-    written(cache / "models--a--voice" / "snapshots" / "1", model_type="whisper")
+    hollow_backbone(cache / "models--a--voice" / "snapshots" / "1", model_type="whisper")
     assert find(str(path)).folder == path
     assert find("some/bert").folder == named
     assert find("other/bert").folder == new
@@ -77,7 +65,7 @@ def test_an_odd_name_is_answered_like_any_other_that_is_not_there(name):
 
 
 def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
-    path = str(written(tmp_path / "bert"))
+    path = str(hollow_backbone(tmp_path / "bert"))
     found = with_backbone("pretrained", {"model.backbone": path, "training.lr": 1})
     sizes = {"model.width": 24, "model.layers": 2, "model.attention.heads": 3, "model.ff_width": 32}
     assert found == {"model.backbone": path, "training.lr": 1, **sizes, "text.max_vocab": 46}
@@ -89,7 +77,7 @@ def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
 
 
 def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path, monkeypatch):
-    path = str(written(tmp_path / "own" / "bert"))
+    path = str(hollow_backbone(tmp_path / "own" / "bert"))
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[pretrained\]'"):
@@ -100,7 +88,9 @@ def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path,
 
 
 def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
-    small, wide = (str(written(tmp_path / name, hidden_size=width)) for name, width in (("small", 24), ("wide", 48)))
+    small, wide = (
+        str(hollow_backbone(tmp_path / name, hidden_size=width)) for name, width in (("small", 24), ("wide", 48))
+    )
     plan = Plan("study", models=("pretrained",), grid={"model.backbone": (small, wide)})
     assert [each.config.model.width for each in members(plan)] == [24, 48]
     with pytest.raises(ConfigError, match=r"a pretrained encoder is needed, by name or as a folder"):
@@ -115,7 +105,7 @@ def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
 
 @pytest.mark.slow
 def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
-    folder = written(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
+    folder = hollow_backbone(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
     found = Backbone("bert", folder)
     tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, published(found))
     with pytest.raises(DataError, match=r"bert: cannot be read: "):
@@ -127,7 +117,7 @@ def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
 
 
 def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkpoint(tmp_path):
-    folder, run = written(tmp_path / "bert"), tmp_path / "run"
+    folder, run = hollow_backbone(tmp_path / "bert"), tmp_path / "run"
     run.mkdir()
     first, _ = begun(str(folder), run)
     (folder / backbones.WEIGHTS).write_bytes(save({"a": np.ones(3, np.float32)}))
@@ -141,7 +131,7 @@ def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkp
 
 
 def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, monkeypatch):
-    known = Borrowed.of(Backbone("bert", written(tmp_path / "bert")))
+    known = Borrowed.of(Backbone("bert", hollow_backbone(tmp_path / "bert")))
     assert known.backbone("run").folder == tmp_path / "bert"
     with pytest.raises(RunDamaged, match="vocab_size is not that of"):
         replace(known, architecture={**known.architecture, "vocab_size": 5_000_000}).backbone("run")
@@ -200,9 +190,7 @@ SPOILT = {
     r"weight_map: \['a'\] is no name of a file": indexed(["a"]),
     r"'\.\./b\.safetensors' is no name of a file": indexed({"a": "../b.safetensors"}),
     "holds an adapter.*merge the two": lambda folder: (folder / backbones.ADAPTER).write_text("{}"),
-    r"config\.json: cannot be read: it is no JSON$": (
-        lambda folder: (folder / backbones.CONFIG).write_text("root:x:0:0")
-    ),
+    r"config\.json: cannot be read: it is no JSON$": lambda folder: (folder / "config.json").write_text("root:x:0:0"),
     r"of the kind \[\]; used are bert": {"model_type": []},
     "of the kind 'gpt2'; used are bert, electra, distilbert": {"model_type": "gpt2"},
     "hidden_size='wide': a whole number, at least 1": {"hidden_size": "wide"},
@@ -215,7 +203,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("said", SPOILT)
 def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, said):
-    folder, spoil = written(tmp_path / "bert"), SPOILT[said]
+    folder, spoil = hollow_backbone(tmp_path / "bert"), SPOILT[said]
     Backbone("bert", folder).check()
     changed(folder, **spoil) if isinstance(spoil, dict) else spoil(folder)
     with pytest.raises(DataError, match=said):
@@ -225,16 +213,17 @@ def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, s
 
 
 def test_a_training_that_does_not_fit_is_refused_before_it_begins():
-    config = compose("pretrained", {**BASE, "training.batch_size": 64})
+    def large(**more):
+        return compose("pretrained", {**BASE, "training.batch_size": 64, **more})
+
+    config = large()
     assert needed(config, 128) > 9e9  # 110 million numbers seven times, and the inside of 64 texts
     with pytest.raises(ConfigError, match=r"needs about \d+\.\d GB of memory, and 2\.0 are free; choose .*portions=4"):
         check_fits(config, 128, 2 * 10**9)
-    normalised = compose("pretrained", {**BASE, "training.batch_size": 64, "model.head.kernels": "3"})
     with pytest.raises(ConfigError, match=r"are free; choose training\.frozen"):
-        check_fits(normalised, 128, 2 * 10**9)
-    portions = compose("pretrained", {**BASE, "training.batch_size": 64, "training.portions": 8})
-    probe = compose("pretrained", {**BASE, "training.batch_size": 64, "training.frozen": 13})
-    assert needed(portions, 128) < needed(config, 128) / 2
+        check_fits(large(**{"model.head.kernels": "3"}), 128, 2 * 10**9)
+    probe = large(**{"training.frozen": 13})
+    assert needed(large(**{"training.portions": 8}), 128) < needed(config, 128) / 2
     assert needed(probe, 128) < needed(config, 128) / 4
     check_fits(probe, 128, 3 * 10**9)
     check_time(config, 6.9 * 86_400)
@@ -269,7 +258,7 @@ def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, monkeypatch,
 
 
 def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
-    sizes = with_backbone("pretrained", {"model.backbone": str(written(tmp_path / "bert"))})
+    sizes = with_backbone("pretrained", {"model.backbone": str(hollow_backbone(tmp_path / "bert"))})
     config = compose("pretrained", sizes)
     monkeypatch.setattr(memory, "free_memory", lambda device: 10**6)
     with pytest.raises(ConfigError, match=r"needs about \d\.\d GB of memory, and 0\.0 are free"):
@@ -289,7 +278,7 @@ def begin(store, tiny, tiny_backbone):
     """A queued run on a tiny backbone: begin(name, **settings)."""
 
     def queued(name, **settings):
-        given = {"training.threads": 1, "training.lr": 1e-3, "training.epochs": 2, "text.max_length": 12, **settings}
+        given = {"training.threads": 1, "training.lr": 1e-3, "training.epochs": 1, "text.max_length": 12, **settings}
         sizes = with_backbone("pretrained", {"model.backbone": str(tiny_backbone)})
         config = tiny("pretrained", **{**sizes, **given})
         return store.create(config, "pretrained", name).run
@@ -315,7 +304,7 @@ def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone, tmp_path):
     known = sorted(word_pieces().get_vocab().items(), key=lambda pair: pair[1])
     (tiny_backbone / "vocab.txt").write_text("\n".join(name for name, _ in known))
     (tiny_backbone / "tokenizer.json").unlink()
-    record = execute(store, begin("careful", **{"training.epochs": 1}))
+    record = execute(store, begin("careful"))
     assert (record.status, kind) == ("done", "bert"), record.reason
     assert load_run(store, "careful").predict(["good film"]).probabilities.shape == (1, 2)
     assert not mark.exists()
@@ -360,9 +349,7 @@ def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_
     before = load_run(store, "probe").predict(texts).probabilities
     moved = tmp_path / "own" / "mine"
     shutil.move(tiny_backbone, moved)
-    with pytest.raises(
-        RunDamaged, match=r"'probe' keeps no copy of the weights that it did not change.*put it back, or"
-    ):
+    with pytest.raises(RunDamaged, match=r"'probe' keeps no copy of the weights that it did not.*put it back, or"):
         load_run(store, "probe")
     monkeypatch.setenv(backbones.FOLDER, str(moved.parent))
     whole, kept = (run / WEIGHTS).read_bytes(), load_file(run / WEIGHTS)
@@ -390,18 +377,14 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
     brought = import_run(store, tmp_path / "whole.zip")
     assert (store.path(brought) / BACKBONE).is_file()
     assert store.read(brought).config.model.backbone == "elsewhere:mine"
-    assert (
-        store.read(brought).results["backbone"]["name"] == Borrowed.read(store.path(brought)).name == "elsewhere:mine"
-    )
-    assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
     known = Borrowed.read(store.path(brought))
+    assert store.read(brought).results["backbone"]["name"] == known.name == "elsewhere:mine"
+    assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
     replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.path(brought))
     with pytest.raises(RunDamaged, match="its sizes are not those of the run's settings"):
         load_run(store, brought)
     replace(known, architecture={**known.architecture, "vocab_size": 4_000_000}).write(store.path(brought))
-    with pytest.raises(
-        RunDamaged, match=r"word_embeddings\.weight has the shape \[\d+, 24\], and this model \[4000000"
-    ):
+    with pytest.raises(RunDamaged, match=r"word_embeddings\.weight has the shape \[\d+, 24\], and .* \[4000000"):
         load_run(store, brought)
 
 
@@ -414,8 +397,8 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
     ],
 )
 def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
-    own = {"model.backbone": str(backbone(tmp_path / family, family))}
-    whole, cut = (begin(name, **{**with_backbone("pretrained", own), **settings}) for name in ("whole", "cut"))
+    own = with_backbone("pretrained", {"model.backbone": str(backbone(tmp_path / family, family))})
+    whole, cut = (begin(name, **{**own, **settings}) for name in ("whole", "cut"))
     execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 8)).status == "cancelled"
     assert execute(store, cut).status == "done"

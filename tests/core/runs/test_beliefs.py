@@ -1,7 +1,5 @@
 """What was measured of explanations: kept with the run, or beside it, and nothing where it was interrupted."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

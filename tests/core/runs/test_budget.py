@@ -1,7 +1,5 @@
 """How long a training run will take, said before it starts."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -28,8 +26,14 @@ from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.training import masked
 
+
+def short(preset="ndt-01-n3", **settings):
+    """The plan of a short training; settings with `__` for the dot."""
+    return compose(preset, {**LENGTHS["short"], **{name.replace("__", "."): each for name, each in settings.items()}})
+
+
 COUNTS = Counts(2_400, 3, vocabulary=3_100, longest=32)
-PLAN = compose("ndt-01-n3", LENGTHS["short"])
+PLAN = short()
 
 
 def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
@@ -78,9 +82,9 @@ def test_runs_that_cannot_be_compared_do_not_count(changes):
 
 def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
     whole = estimate(PLAN, []).seconds
-    assert estimate(compose("ndt-01-n3", {**LENGTHS["short"], "model.layers": 4}), []).seconds > 1.5 * whole
-    assert estimate(compose("ndt-01-n3", {**LENGTHS["short"], "data.limit": 1_600}), []).steps == 100
-    assert estimate(compose("ndt-01-n3", {**LENGTHS["short"], "training.nonsense": 0.02}), []).steps == 1_020
+    assert estimate(short(model__layers=4), []).seconds > 1.5 * whole
+    assert estimate(short(data__limit=1_600), []).steps == 100
+    assert estimate(short(training__nonsense=0.02), []).steps == 1_020
     three = compose("vanilla", {"data.classes": 3, "training.epochs": 1})
     assert estimate(three, []).steps == -(-20_000 // 64), "the built-in corpus has more texts of three classes"
     for preset in ("tfidf-logreg", "lexicon"):
@@ -108,27 +112,21 @@ def test_every_part_that_computes_counts(cheaper, dearer):
     assert 1.2 * (first.seconds - START_SECONDS) < second.seconds - START_SECONDS
 
 
-FILLED = {"training.epochs": 1, "training.batching": "fixed"}
+def seconds_of(preset, longest, **settings):
+    given = {"training.epochs": 1, "text.max_length": longest, **settings}
+    return estimate(compose(preset, given), []).seconds - START_SECONDS
 
 
-def test_a_window_bounds_what_a_long_text_costs():
-    times = [
-        estimate(compose(preset, {**FILLED, "text.max_length": length}), []).seconds - START_SECONDS
+def test_a_window_bounds_what_a_long_text_costs_and_a_generous_cut_costs_nothing_where_texts_are_short():
+    filled = {"training.batching": "fixed"}
+    windowed, full = (
+        [seconds_of(preset, longest, **filled) for longest in (DENSE, 4_096, 8_192)]
         for preset in ("sentiformer", "sentiformer-full")
-        for length in (4_096, 8_192)
-    ]
-    assert times[1] == pytest.approx(2 * times[0], rel=0.01)
-    assert times[3] > 3 * times[2]
-    filled = {**FILLED, "text.max_length": DENSE}  # where a dense call is taken a window saves nothing
-    windowed, full = (compose(name, filled) for name in ("sentiformer", "sentiformer-full"))
-    assert estimate(windowed, []).seconds == estimate(full, []).seconds
-
-
-def test_a_generous_cut_costs_nothing_where_texts_are_short_anyway():
-    generous, plain = (compose("vanilla", {"text.max_length": length}) for length in (512, 0))
-    assert estimate(generous, []).seconds == estimate(plain, []).seconds
-    filled = compose("vanilla", {"text.max_length": 512, "training.batching": "fixed"})
-    assert estimate(filled, []).seconds > 5 * estimate(plain, []).seconds
+    )
+    assert windowed[2] == pytest.approx(2 * windowed[1], rel=0.01) and full[2] > 3 * full[1]
+    assert windowed[0] == full[0], "where a dense call is taken a window saves nothing"
+    assert seconds_of("vanilla", 512) == seconds_of("vanilla", 0)
+    assert seconds_of("vanilla", 512, **filled) > 5 * seconds_of("vanilla", 0)
 
 
 def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_counted():
@@ -143,7 +141,7 @@ def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_cou
 
 
 def test_a_file_that_was_read_is_estimated_from_its_own_counts():
-    own = compose("ndt-01-n3", {**LENGTHS["short"], "data.name": "own.csv"})
+    own = short(data__name="own.csv")
     unread, read = (estimate(own, [], counts) for counts in (None, COUNTS))
     assert (unread.steps, unread.counted) == (1_000, False)
     assert (read.steps, read.counted) == (4 * 38, True), "2,400 rows in batches of 64, four times"
@@ -162,27 +160,23 @@ def test_n_grams_that_nobody_has_counted_have_no_size():
     assert size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
 
 
-def test_a_shortened_training_says_what_it_costs():
-    short = compose("vanilla", LENGTHS["short"])
-    assert list(shortened("vanilla", short)) == [
+def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs_nothing():
+    assert list(shortened("vanilla", short("vanilla"))) == [
         "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
         "At most 16\u202f000 training rows are used; nobody has counted these yet.",
     ]
-    faster = compose("vanilla", {**LENGTHS["short"], "training.lr": 1e-3})
+    faster = short("vanilla", training__lr=1e-3)
     assert next(shortened("vanilla", faster)).startswith("4 epochs in place of the 10 of vanilla, at a higher learning")
-
-
-def test_what_is_not_shortened_costs_nothing():
     assert not list(shortened("vanilla", compose("vanilla")))
     assert not list(shortened("vanilla", compose("vanilla", {"training.epochs": 30, "data.limit": 500}), rows=500))
-    own = compose("vanilla", {**LENGTHS["short"], "data.name": "own.csv"})
+    own = short("vanilla", data__name="own.csv")
     assert not [each for each in shortened("vanilla", own, uncut_rows(own, [], COUNTS)) if "training rows" in each]
     assert not list(shortened("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
 
 
 def test_masked_words_come_on_top_and_are_not_taken_for_steps_of_the_labels():
-    plan = compose("ndt-01-n3", {**LENGTHS["short"], "training.masked_epochs": 4, "text.max_vocab": 5_000})
+    plan = short(training__masked_epochs=4, text__max_vocab=5_000)
     both = estimate(plan, [run()])
     assert both.steps == 1000, "of the labels"
     assert both.seconds > START_SECONDS + 40, "as many steps again, each of which costs more"

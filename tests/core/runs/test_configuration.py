@@ -1,7 +1,5 @@
 """The command that trains a run again: run word for word it comes to the same settings."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

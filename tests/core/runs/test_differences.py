@@ -37,15 +37,13 @@ def test_texts_as_the_run_was_tested_on_raise_no_warning_and_others_do(loaded, m
     assert same["warnings"] == [] and same["known"] == "the test split of the run"
     assert [each["name"] for each in same["measures"]] == ["labels", "length", "words", "repeats"]
     monkeypatch.setattr(differences, "SAMPLED", 200)
-    strange = sampled(
-        loaded, [f"gear{row} torque{row} valve " * 9 for row in range(300)], np.tile([1.0, 0.0], (300, 1))
-    )
+    odd = [f"gear{row} torque{row} valve " * 9 for row in range(300)]
+    strange = sampled(loaded, odd, np.tile([1.0, 0.0], (300, 1)))
     assert strange["n"]["other"] == 200, "of a long file a sample is compared"
     kinds = ("has other predicted labels: negative 100.0 %", "has longer texts: typically 27", "more unknown words")
     assert all(kind in " ".join(strange["warnings"]) for kind in kinds)
-    assert all(
-        warning.startswith("Compared with the test split of the run, mine.csv ") for warning in strange["warnings"]
-    )
+    start = "Compared with the test split of the run, mine.csv "
+    assert all(warning.startswith(start) for warning in strange["warnings"])
 
 
 @pytest.mark.slow

@@ -1,4 +1,3 @@
-import errno
 import os
 import signal
 import subprocess
@@ -8,7 +7,8 @@ import types
 
 import psutil
 import pytest
-from waiting import dead, until
+from refused import full
+from waiting import dead, hold_ticket, until
 
 from core.exceptions import InputError, RunNotFound, StorageError
 from core.runs import errands, jobs, queue
@@ -17,6 +17,11 @@ from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG
 from core.runs.store import alive, this_process
 
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
+
+
+def end(process):
+    process.kill()
+    process.wait()
 
 
 @pytest.fixture
@@ -33,13 +38,7 @@ def sleeping(monkeypatch):
     monkeypatch.setattr(errands, "subprocess", types.SimpleNamespace(Popen=remember, **names))
     yield started
     for process in started:
-        process.kill()
-        process.wait()
-
-
-def end(process):
-    process.kill()
-    process.wait()
+        end(process)
 
 
 @pytest.mark.slow
@@ -62,10 +61,6 @@ def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, confi
     monkeypatch.setattr(jobs, "DYING_SECONDS", 0.1)
     with only_process(store.path("later")), pytest.raises(InputError, match="another process"):
         jobs.start(store, "later")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(StorageError, match="disk is full"):
         jobs.submit(store, config, "ndt-01-n2")
@@ -108,9 +103,8 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
     os.kill(sleeping[0].pid, signal.SIGSTOP)
     asked = store.path("mine") / CANCEL
     for _ in range(2):
-        assert jobs.cancel(store, "mine", keep=keep, insist=True).status == "running", (
-            "it may be in the middle of a step"
-        )
+        record = jobs.cancel(store, "mine", keep=keep, insist=True)
+        assert record.status == "running", "it may be in the middle of a step"
     os.utime(asked, (time.time() - jobs.STUCK_SECONDS - 1,) * 2)
     assert jobs.cancel(store, "mine", keep=keep).status == "running", "a sweep that stops does not insist"
     record = jobs.cancel(store, "mine", keep=keep, insist=True)
@@ -157,10 +151,6 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
     store.create(config, "ndt-01-n2", "lost")
     store.update("lost", status="running", process=dead())
     with monkeypatch.context() as patch:
-
-        def full(*_):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
         patch.setattr(os, "replace", full)
         assert jobs.adopt(store) == []
     for process in sleeping:
@@ -170,12 +160,8 @@ def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleep
 
 def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
-    folder = store.folder / queue.FOLDER
-    folder.mkdir(parents=True)
-    with queue.opened(folder / "ticket-1-waits") as ticket:
-        assert queue.try_lock(ticket)
-        with pytest.raises(InputError, match="this server allows 1"):
-            jobs.submit(store, config, "ndt-01-n2", "mine")
+    with hold_ticket(store.folder, "ticket-1-waits"), pytest.raises(InputError, match="this server allows 1"):
+        jobs.submit(store, config, "ndt-01-n2", "mine")
     assert store.list() == [] and sleeping == []
     assert jobs.submit(store, config, "ndt-01-n2", "mine").status == "queued"
 
@@ -195,7 +181,7 @@ def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(sto
         (again,) = jobs.adopt(store)
         assert again.process.pid != process.pid and alive(again.process), "it is started again after a restart"
         until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
-        psutil.Process(again.process.pid).terminate()  # a wish: `test_experiment.py`
+        psutil.Process(again.process.pid).terminate()  # a wish: `test_worker.py`
         until(lambda: store.read("mine").status == "cancelled")
         assert store.read("mine").process is None
     assert not store.cancel_requested("mine")

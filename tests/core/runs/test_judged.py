@@ -8,13 +8,11 @@ import pytest
 from core.data.matching import Unmatched
 from core.exceptions import InputError
 from core.runs.judged import Judged, Wanted, command, judged, predictions_of
-from core.runs.load import load_run
-from core.runs.store import RunStore
 
 
-@pytest.fixture(scope="module")
-def record(finished):
-    return RunStore(finished).read("mine")
+@pytest.fixture
+def record(loaded):
+    return loaded.record
 
 
 @pytest.fixture
@@ -30,13 +28,13 @@ def given(tmp_path, record):
 
 
 @pytest.mark.slow
-def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
+def test_its_own_test_split_is_what_the_run_was_measured_on(record, loaded, finished):
     own = judged(record, Wanted())
     kept = pd.read_parquet(finished / "mine/evaluation/test/predictions.parquet")
     assert own.split == "test" and own.data == record.config.data.name
     assert own.rows["text"].tolist() == kept["text"].tolist()
     assert [record.classes[label] for label in own.rows["label"]] == kept["label"].tolist()
-    said = predictions_of(load_run(RunStore(finished), "mine"), own).probabilities
+    said = predictions_of(loaded, own).probabilities
     np.testing.assert_allclose(said, kept[[f"probability:{name}" for name in record.classes]], atol=1e-6)
 
 
@@ -88,9 +86,7 @@ def test_a_limit_is_a_stratified_sample_and_told(given):
 
 
 def test_several_labels_a_row_are_refused_by_a_run_that_gives_one(given):
-    with pytest.raises(
-        InputError, match=r"2 rows have several labels or none \(row 1: 2\); run 'mine' gives each text one"
-    ):
+    with pytest.raises(InputError, match=r"2 rows have several labels or none \(row 1: 2\); run 'mine' gives each"):
         given(["positive;negative", "positive", "negative;positive"])
 
 

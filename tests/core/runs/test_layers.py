@@ -1,7 +1,5 @@
 """The layers of a run: read once, kept, and as good a space for maps and neighbours as the head's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score

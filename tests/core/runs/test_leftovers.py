@@ -1,12 +1,11 @@
 """What nobody needs any more goes when a server starts; what anybody may need stays."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
 
 import pytest
+from waiting import hold_ticket
 
 from core.data.config import DataConfig
 from core.data.library import keep_choice, keep_file
@@ -81,8 +80,7 @@ def test_dead_tickets_go_with_the_next_start_and_held_ones_stay(store, created):
     folder = store.folder / queue.FOLDER
     folder.mkdir()
     (folder / "ticket-1-dead").touch()
-    with queue.slot(store.folder, "busy", "2020"), queue.opened(folder / "ticket-2-waits") as ticket:
-        assert queue.try_lock(ticket)
+    with queue.slot(store.folder, "busy", "2020"), hold_ticket(store.folder, "ticket-2-waits"):
         store.update("first", status="done")
         assert jobs.adopt(store) == []
         assert sorted(each.name for each in folder.iterdir()) == ["slot-0", "ticket-2-waits"]

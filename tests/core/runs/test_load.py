@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.exceptions import RunDamaged, RunNotFound
+from core.exceptions import RunDamaged
 from core.runs import load
 from core.runs.load import load_run
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
@@ -59,10 +59,7 @@ def _scales(file):
         ({"width": 16}, "has the shape"),
         (lambda file: save_file({**load_file(file), "more": torch.ones(3)}, file), "this one has no more"),
         (_scales, r":scale has the shape \[1000000\]"),
-        (
-            lambda file: file.write_bytes((2**40).to_bytes(8, "little") + b"{}"),
-            "its list of tensors has more than",
-        ),
+        (lambda file: file.write_bytes((2**40).to_bytes(8, "little") + b"{}"), "its list of tensors has more than"),
     ],
 )
 def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes(store, run, monkeypatch, spoil, said):
@@ -79,22 +76,16 @@ def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes
         load_run(store, run)
 
 
-def test_a_run_that_has_not_begun_says_when_there_will_be_weights(store, created):
-    with pytest.raises(RunDamaged, match="not there; run 'first' is queued and writes it after the first epoch"):
-        load_run(store, "first")
-    with pytest.raises(RunNotFound):
-        load_run(store, "none")
-
-
 @pytest.mark.parametrize(
     ("status", "why"),
     [
+        ("queued", "is queued and writes it after the first epoch"),
         ("done", "had written it, so it was removed later: train or import the run again"),
         ("cancelled", "was cancelled: resume or remove it"),
         ("failed", "has failed: resume or remove it"),
     ],
 )
-def test_a_run_that_has_ended_says_why_there_are_no_weights(store, run, status, why):
+def test_a_run_says_why_there_are_no_weights(store, run, status, why):
     store.update(run, status=status)
     (store.path(run) / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):

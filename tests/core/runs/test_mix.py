@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from several import indicator_file
+from tiny_runs import TINY
 from waiting import cancel_at
 
 from core import api
@@ -15,7 +16,7 @@ from core.evaluation.metrics import evaluate
 from core.evaluation.mix import mixed
 from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import CHARACTERS, yardstick_says
-from core.exceptions import ConfigError, InputError, RunDamaged
+from core.exceptions import InputError, RunDamaged
 from core.models.trace import Intervention
 from core.runs import archive
 from core.runs.efficiency import efficiency
@@ -23,24 +24,13 @@ from core.runs.load import load_run
 from core.runs.record import MIX, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 from core.runs.worker import execute
-from core.training import stage
 from core.training.temperature import LEAST, best_temperature, class_prior
 
 pytestmark = pytest.mark.slow
 
 TEXT = "word1 word2 word20 unheard"
-MIXED = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "training.epochs": 4,
-    "training.batch_size": 8,
-    "training.lr": 2e-2,
-    "training.threads": 1,
-    "text.min_freq": 1,
-    "training.mix": "tfidf",
-    "training.nonsense": 0.05,
-    "data.split": "0.3/0.5/0.2",
-}
+MIXED = {**TINY, "training.epochs": 4, "training.lr": 2e-2, "training.mix": "tfidf", "training.nonsense": 0.05}
+MIXED |= {"data.split": "0.3/0.5/0.2"}
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +46,10 @@ def data(tmp_path_factory):
     return path
 
 
-def configured(data, preset="vanilla", **settings):
-    return compose(preset, {"data.name": str(data), **MIXED, **settings})
-
-
 @pytest.fixture(scope="module")
-def trained(data, tmp_path_factory):
+def trained(data, train_once):
     """A store with the finished run `mixed`; read only."""
-    store = RunStore(tmp_path_factory.mktemp("mixed"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setenv("SENTISCOPE_JOBS", "1")
-        config = configured(data, "ndt-01-n2")
-        assert execute(store, store.create(config, "ndt-01-n2", "mixed").run).status == "done"
-    return store
+    return train_once(data, "ndt-01-n2", "mixed", **MIXED)
 
 
 @pytest.fixture
@@ -106,12 +86,9 @@ def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     given = dataset.fingerprint, dataset.classes, "test", lambda: dataset, CHARACTERS
     assert np.array_equal(np.argmax(parts.tfidf, 1), np.argmax(yardstick_says(*given), 1))
     found = loaded.record.results["mix"]
-    assert found["network"]["test"] == pytest.approx(
-        evaluate(dataset.targets("test"), np.exp(mixed(parts, 1.0, "single"))), abs=1e-6
-    )
-    assert found["tfidf"]["test"] == pytest.approx(
-        evaluate(dataset.targets("test"), np.exp(mixed(parts, 0.0, "single"))), abs=1e-6
-    )
+    for name, weight in (("network", 1.0), ("tfidf", 0.0)):
+        alone = evaluate(dataset.targets("test"), np.exp(mixed(parts, weight, "single")))
+        assert found[name]["test"] == pytest.approx(alone, abs=1e-6)
 
 
 def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
@@ -133,13 +110,17 @@ def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, 
     assert (again.logits == before.logits).all() and other.mix.weight == loaded.mix.weight
 
 
+def check_mixture(mix, classes):
+    """Check that the probability of each class is the weighted mean of both parts."""
+    together = {name: mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name] for name in classes}
+    assert mix.mixture == pytest.approx(together, abs=1e-12)
+
+
 def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
     view, found = loaded.inspect(TEXT), loaded.predict([TEXT])
     assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
     mix = view.mix
-    for name in loaded.record.classes:
-        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
-        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
+    check_mixture(mix, loaded.record.classes)
     share, priors = 1 / loaded.record.temperature, loaded.record.results["temperature"]["prior"]
     cooled = {name: priors[name] ** (1 - share) * p**share for name, p in mix.mixture.items()}
     assert view.probabilities == pytest.approx({name: p / sum(cooled.values()) for name, p in cooled.items()})
@@ -183,13 +164,8 @@ def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
         load_run(elsewhere, run).predict(texts)
 
 
-def test_a_model_that_is_tfidf_itself_is_refused():
-    with pytest.raises(ConfigError, match=r"training\.mix=tfidf: .*solved in one go"):
-        compose("tfidf-logreg", {"training.mix": "tfidf"})
-
-
 def test_without_texts_it_keeps_words_and_no_text(store, data):
-    config = configured(data, **{"data.texts": False, "training.weights": "int8"})
+    config = compose("vanilla", {**MIXED, "data.name": str(data), "data.texts": False, "training.weights": "int8"})
     run = store.create(config, "vanilla").run
     record = execute(store, run)
     texts = [text for text in pd.read_csv(data)["text"] if text.count(" ") > 1]
@@ -203,8 +179,8 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
 
 def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(store, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
-    config = configured(indicator_file(tmp_path / "remarks.csv", rows=160))
+    file = indicator_file(tmp_path / "remarks.csv", rows=160)
+    config = compose("vanilla", {**MIXED, "data.name": str(file)})
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
     first = execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 3)).status == "cancelled"
@@ -217,14 +193,10 @@ def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(st
     loaded = load_run(store, "cut")
     view, found = loaded.inspect("word1 loud warm"), loaded.predict(["word1 loud warm"])
     assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
-    for name in first.classes:
-        mix = view.mix
-        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
-        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
+    check_mixture(view.mix, first.classes)
 
 
-def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(trained):
-    loaded = load_run(trained, "mixed")
+def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(loaded):
     deleted, integrated = (loaded.explain(TEXT, method, "good") for method in ("deletion", "integrated"))
     p = loaded.predict([TEXT, TEXT.replace("word2 ", "")]).probabilities[:, 1].astype(float)
     whole, rest = np.log(p / (1 - p))

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from several import LABELS, indicator_file, several_labels_file
 from sklearn import metrics as sk
+from tiny_runs import TINY
 
 from core import api
 from core.api import printing
@@ -14,22 +15,12 @@ from core.api.objects import Run
 from core.config import compose
 from core.exceptions import ConfigError, InputError
 from core.metrics import thresholded
-from core.runs.store import RunStore
 from core.runs.vectors import read_vectors
 from core.runs.worker import execute
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {
-    "model.width": 16,
-    "model.ff_width": 16,
-    "training.epochs": 8,
-    "training.batch_size": 8,
-    "training.lr": 0.02,
-    "training.patience": 0,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
+SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 8, "training.lr": 0.02}
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +29,9 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(file, tmp_path_factory):
+def trained(file, train_once):
     """A store with one finished run, `several`."""
-    store = RunStore(tmp_path_factory.mktemp("runs"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
-    return store
+    return train_once(file, "ndt-01-n2", "several", **SETTINGS)
 
 
 @pytest.fixture

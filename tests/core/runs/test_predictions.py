@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pandas.testing
 import pytest
+from tiny_runs import TINY
 
+from core.config import compose
 from core.exceptions import NotAvailable
 from core.runs import efficiency, predictions
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
@@ -17,7 +19,7 @@ PAIR = "kept", "without"
 
 
 @pytest.fixture(scope="module")
-def trained(configured, tmp_path_factory):
+def trained(tmp_path_factory):
     """A store with a training twice, `kept` and `without` its texts, and their file, which has titles as well."""
     folder = tmp_path_factory.mktemp("texts")
     store, file = RunStore(folder / "runs"), folder / "reviews.csv"
@@ -27,7 +29,7 @@ def trained(configured, tmp_path_factory):
     ]
     pd.DataFrame(rows, columns=["text", "label", "title"]).to_csv(file, index=False)
     for name in PAIR:
-        config = configured(file, "vanilla", **{"data.texts": name == "kept"})
+        config = compose("vanilla", {**TINY, "data.name": str(file), "data.texts": name == "kept"})
         assert execute(store, store.create(config, "vanilla", name).run).status == "done"
     return store, file
 

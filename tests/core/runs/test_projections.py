@@ -1,7 +1,5 @@
 """Maps kept with a run: files named after what they depend on, processes that can be found again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -51,10 +49,8 @@ def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluat
 
 
 def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluated):
-    stems = {
-        files(store, evaluated, **settings).stem
-        for settings in ({}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"})
-    }
+    changes = {}, {"dimensions": 3}, {"rows": 40}, {"seed": 1}, {"method": "tsne"}
+    stems = {files(store, evaluated, **settings).stem for settings in changes}
     assert len(stems) == 5
     assert all(len(stem) == 64 for stem in stems)
     path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"

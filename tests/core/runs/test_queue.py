@@ -9,7 +9,7 @@ import types
 
 import psutil
 import pytest
-from waiting import until
+from waiting import hold_ticket, until
 
 from core.exceptions import Cancelled, ConfigError, InputError
 from core.runs import queue
@@ -140,10 +140,8 @@ def test_a_handed_over_slot_is_used_out_of_turn_and_once(tmp_path, monkeypatch):
     with only_process(tmp_path) as own, slot(tmp_path, "a", "2025") as mine:
         monkeypatch.setenv(queue.HELD, f"{os.dup(own)} {os.dup(mine)}")
         # A run that is older than ours waits; whoever has a slot already does not queue behind it.
-        with queue.opened(tmp_path / queue.FOLDER / "ticket-1999-old") as ticket:
-            assert queue.try_lock(ticket)
-            with only_process(tmp_path), slot(tmp_path, "a", "2025"):
-                assert os.environ[queue.HELD] == ""
+        with hold_ticket(tmp_path, "ticket-1999-old"), only_process(tmp_path), slot(tmp_path, "a", "2025"):
+            assert os.environ[queue.HELD] == ""
 
 
 @pytest.mark.parametrize("left", ["", "x", "-1", "99999", "٣", "0 1 2"])
@@ -242,9 +240,7 @@ def test_no_more_wait_than_allowed_and_dead_ones_do_not_count(tmp_path, monkeypa
         (folder / name).touch()
     queue.check_room(tmp_path)
     assert list(folder.iterdir()) == []
-    with contextlib.ExitStack() as held:
-        for number in range(2):
-            assert queue.try_lock(held.enter_context(queue.opened(folder / f"ticket-{number}-waits")))
+    with hold_ticket(tmp_path, "ticket-0-waits"), hold_ticket(tmp_path, "ticket-1-waits"):
         with pytest.raises(InputError, match=r"2 training runs that wait.*allows 2 \(SENTISCOPE_MOST_WAITING\)"):
             queue.check_room(tmp_path)
         queue.check_room(tmp_path, queue.SHORT)

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from rich.console import Console
+from tiny_runs import TINY
 
 from core.api import training
 from core.api.progress import TrainingProgress
@@ -13,14 +14,7 @@ from core.runs.load import load_run
 from core.runs.seen import read
 from core.runs.sweep import Plan, members
 
-SMALL = {
-    "model.width": 8,
-    "model.ff_width": 8,
-    "model.ngram_buckets": 50,
-    "training.epochs": 1,
-    "training.threads": 1,
-    "data.limit": 60,
-}
+SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
 
 
 @pytest.mark.slow

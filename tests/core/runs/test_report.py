@@ -15,7 +15,6 @@ from core.exceptions import Cancelled, InputError
 from core.runs import seen
 from core.runs.costs import costs, lines
 from core.runs.judged import Wanted, judged, predictions_of
-from core.runs.load import load_run
 from core.runs.report import DOUBT_SEED, MADE_UP, doubt, report, warnings
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
@@ -23,11 +22,6 @@ from core.settings import LARGEST_SEED
 from core.text.nonsense import nonsense
 from core.text.passages import passages
 from core.training.config import TrainingConfig
-
-
-@pytest.fixture(scope="module")
-def loaded(finished):
-    return load_run(RunStore(finished), "mine")
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +35,24 @@ def write(path, texts, labels, **columns):
     return Wanted(str(path))
 
 
+def at(loaded, temperature, prior=None, **training):
+    """The run at a temperature, which may move towards a prior; settings of its training."""
+    told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
+    own = loaded.record.config
+    config = dataclasses.replace(own, training=dataclasses.replace(own.training, **training))
+    return recorded(loaded, results={**loaded.record.results, "temperature": told}, config=config)
+
+
+def recorded(loaded, **changes):
+    return dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, **changes))
+
+
 @pytest.mark.slow
-def test_both_calibration_errors_are_told(loaded):
+def test_both_calibration_errors_are_told(loaded, own):
     """Of a run with a temperature; the probabilities that it says are at that."""
-    sure = {**loaded.record.results, "temperature": {"value": 0.25, "rows": 500}}
-    cold = dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, results=sure))
+    cold = at(loaded, 0.25)
     wanted = Wanted(loaded.record.config.data.name)
-    before, found = (report(each, judged(each.record, wanted)) for each in (loaded, cold))
+    before, found = own, report(cold, judged(cold.record, wanted))
     told = found["calibration"]
     assert (told["temperature"], told["rows"]) == (0.25, 500)
     assert told["calibrated"] == {name: found["metrics"][name] for name in ("loss", "ece", "brier")}
@@ -60,8 +65,7 @@ def test_both_calibration_errors_are_told(loaded):
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
     assert (told["prior"], told["changed"]) == (None, 0)
     rows, prior = judged(loaded.record, wanted).rows["text"].tolist(), {"negative": 0.05, "positive": 0.95}
-    sure["temperature"] = {"value": 8.0, "rows": 500, "prior": prior}
-    cold = dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, results=sure))
+    cold = at(loaded, 8.0, prior)
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
@@ -114,10 +118,8 @@ def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
     found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
     some = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))["warnings"]
-    assert (
-        f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only. A smaller --passage "
-        "reads them whole, part by part."
-    ) in some
+    said = f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only."
+    assert f"{said} A smaller --passage reads them whole, part by part." in some
     assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
     odds = loaded.predict([long, *passages(long, most - 2)]).logits @ [-1, 1]
     said = loaded.predict([long], passage=most - 2).logits[0] @ [-1, 1]
@@ -137,31 +139,22 @@ def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_pa
 
 
 def test_without_its_data_it_is_not_known_what_was_seen(loaded):
-    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64, lineage=())
-    found = report(dataclasses.replace(loaded, record=changed), judged(loaded.record, Wanted()))
+    found = report(recorded(loaded, data_fingerprint="0" * 64, lineage=()), judged(loaded.record, Wanted()))
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
-    assert any(
-        "It is not known which rows the run was trained on, and there is no TF-IDF" in each
-        for each in found["warnings"]
-    )
+    said = "It is not known which rows the run was trained on, and there is no TF-IDF"
+    assert any(said in each for each in found["warnings"])
     assert "have changed" in found["yardsticks"]["left_out"]
 
 
 @pytest.mark.slow
 def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
-    training = dataclasses.replace(loaded.record.config.training, start="elder")
-    config = dataclasses.replace(loaded.record.config, training=training)
-    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64, config=config, lineage_unknown=("elder",))
+    started = at(loaded, 1.0, start="elder")
     train = _split(loaded, "train")["text"].tolist()
     given = judged(loaded.record, Wanted(loaded.record.config.data.name))
-    found = report(dataclasses.replace(loaded, record=changed), given)
+    found = report(recorded(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
     rows = int(given.rows["text"].isin(train).sum())
-    assert found["seen_in_training"] == {
-        "rows": rows,
-        "share": rows / 120,
-        "ancestors": ["elder"],
-        "unknown": ["elder"],
-    }
+    known = {"rows": rows, "share": rows / 120, "ancestors": ["elder"], "unknown": ["elder"]}
+    assert found["seen_in_training"] == known
     said = f"{rows} rows (80 %) are read like texts that the run, or a run that it started from or learned from, was"
     assert any(each.startswith(said) for each in found["warnings"])
     assert any("It is not known what 'elder' learned from" in each for each in found["warnings"])
@@ -204,13 +197,8 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
 
 
 def test_nothing_to_warn_of_is_no_warning():
-    quiet = {
-        "n": 500,
-        "seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []},
-        "unseen": None,
-        "truncated": {"rows": 0},
-    }
-    quiet |= {"unknown_words": {"rows": 0}, "yardsticks": {}}
+    quiet = {"n": 500, "unseen": None, "truncated": {"rows": 0}, "unknown_words": {"rows": 0}, "yardsticks": {}}
+    quiet |= {"seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []}}
     quiet |= {"task": "single", "metrics": {"f1_macro": 0.8}, "intervals": {"f1_macro": [0.7, 0.9]}}
     quiet |= {"labels": ["bad", "good", "rare"], "confusion": [[9, 1, 0], [2, 8, 0], [0, 1, 4]]}
     assert warnings(quiet) == []
@@ -263,15 +251,6 @@ LETTERS = ["a good film"]
 WHY = "its data are gone"
 
 
-def at(loaded, temperature, prior, **training):
-    told = {"value": temperature, "rows": 500, **({"prior": prior} if prior else {})}
-    config = dataclasses.replace(
-        loaded.record.config, training=dataclasses.replace(loaded.record.config.training, **training)
-    )
-    record = dataclasses.replace(loaded.record, results={"temperature": told}, config=config)
-    return dataclasses.replace(loaded, record=record)
-
-
 @pytest.mark.slow
 def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
@@ -286,16 +265,12 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
 
 @pytest.mark.slow
 def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
+    """Without a prior in the record it is that of the data, or of classes that weigh the same."""
     found = doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
-    assert found["near"] == 1
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
-    assert found["note"] == said + "(negative 0.90, positive 0.10)."
-
-
-@pytest.mark.slow
-def test_without_a_prior_in_the_record_it_is_that_of_the_data_or_of_classes_that_weigh_the_same(loaded):
-    assert doubt(at(loaded, 2.0, None), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = doubt(at(loaded, 1e6, None, class_weights="balanced"), LETTERS, WHY)
+    assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
+    assert doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 

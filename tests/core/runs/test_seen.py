@@ -8,15 +8,15 @@ from core.cache import cache_folder
 from core.data.config import DataConfig
 from core.exceptions import NotAvailable
 from core.runs import seen
-from core.runs.load import load_run
-from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 
 
-@pytest.fixture(scope="module")
-def loaded(finished):
-    return load_run(RunStore(finished), "mine")
+def learned_from(loaded, data, fingerprint=None):
+    """The record of the run, as if these were its data."""
+    config = dataclasses.replace(loaded.record.config, data=data)
+    found = loaded.record.data_fingerprint if fingerprint is None else fingerprint
+    return dataclasses.replace(loaded.record, config=config, data_fingerprint=found)
 
 
 def test_texts_are_alike_where_the_model_sees_the_same_ids():
@@ -47,11 +47,7 @@ def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
     rows.to_csv(tmp_path / "own.csv", index=False)
     config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
     dataset = seen.load(config)
-    record = dataclasses.replace(
-        loaded.record,
-        config=dataclasses.replace(loaded.record.config, data=config),
-        data_fingerprint=dataset.fingerprint,
-    )
+    record = learned_from(loaded, config, dataset.fingerprint)
     tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
     found = seen.in_training(seen.read(tokenizer, rows["text"].tolist()), seen.TrainingTexts(record, tokenizer))
     assert set(rows["text"][found]) == set(dataset.splits["train"]["text"])
@@ -59,15 +55,12 @@ def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
 
 
 def test_data_that_are_gone_or_changed_are_told(loaded):
-    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64)
+    own = loaded.record.config.data
     with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
-        seen.trained_on(changed)
-    data = dataclasses.replace(loaded.record.config.data, name="/nowhere/reviews.csv")
-    gone = dataclasses.replace(loaded.record, config=dataclasses.replace(loaded.record.config, data=data))
+        seen.trained_on(learned_from(loaded, own, "0" * 64))
     with pytest.raises(NotAvailable, match="cannot be read here"):
-        seen.trained_on(gone)
-    data = dataclasses.replace(data, name="yelp_polarity_sentences")
-    gone = dataclasses.replace(loaded.record, config=dataclasses.replace(loaded.record.config, data=data))
+        seen.trained_on(learned_from(loaded, dataclasses.replace(own, name="/nowhere/reviews.csv")))
+    gone = learned_from(loaded, dataclasses.replace(own, name="yelp_polarity_sentences"))
     short = r"be read here; set SENTISCOPE_DATA to the folder that holds yelp_polarity_sentences$"
     with pytest.raises(NotAvailable, match=short):
         seen.trained_on(gone)

@@ -50,9 +50,8 @@ def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tin
     assert {name.split(".")[-2] for name in start["partly"]} == {"query", "key"}
     source, target = (load_run(store, each).model.state_dict() for each in (first, run))
     assert target["embedding.weight"].sub(source["embedding.weight"]).abs().max() < 1e-6
-    assert (
-        load_run(store, run).tokenizer.encode("good bad").ids == load_run(store, first).tokenizer.encode("good bad").ids
-    )
+    ours, theirs = (load_run(store, each).tokenizer.encode("good bad").ids for each in (run, first))
+    assert ours == theirs
     said = started(start)
     assert said.startswith(f"'{first}': ") and "of the numbers copied; new, in whole or in part: query, key" in said
 
@@ -90,8 +89,15 @@ def test_what_nothing_can_start_from_is_told(store, tiny):
         ("vanilla", {"text.grown": 5}, r"text\.grown=5: of a training that starts"),
         ("vanilla", {"training.start": "x", "training.frozen": 4}, r"the words and 2 layers, so 3 at most"),
         ("vanilla", {"training.start": "x", "training.vectors": "ppmi"}, r"training\.vectors=ppmi: the words of a"),
+        ("vanilla", {"training.teacher_weight": 0.5}, r"training\.teacher_weight=0\.5: there is no teacher"),
+        ("vanilla", {"training.teacher": "../x"}, r"teacher='\.\./x': tfidf, or the name of a run"),
+        ("tfidf-logreg", {"training.teacher": "tfidf"}, r"training\.teacher=tfidf: .*solved in one go"),
+        ("tfidf-logreg", {"training.mix": "tfidf"}, r"training\.mix=tfidf: .*solved in one go"),
+        ("tfidf-logreg", {"training.word_dropout": 0.1}, r"training\.word_dropout=0\.1: .*solved in one go"),
+        ("lexicon", {"training.vectors": "ppmi"}, r"training\.vectors=ppmi: this model is solved in one go"),
+        ("vanilla", {"training.word_dropout": 1}, r"word_dropout=1\.0: a share of the words, 0 to below 1"),
     ],
 )
-def test_settings_that_need_a_start(preset, settings, said):
+def test_settings_of_a_training_that_do_not_go_with_the_others_are_refused(preset, settings, said):
     with pytest.raises(ConfigError, match=said):
         compose(preset, settings)

@@ -14,27 +14,26 @@ def plan(**changes):
     return Plan(**{"name": "study", **settings, **changes})
 
 
+def labels(**changes):
+    return [cell.label for cell in cells(plan(**changes))]
+
+
 def test_every_combination_is_a_cell_named_by_what_sets_it_apart():
-    assert [cell.label for cell in cells(plan())] == [
-        "vanilla, lr=1e-3",
-        "vanilla, lr=0.01",
-        "ndt-01-n2, lr=1e-3",
-        "ndt-01-n2, lr=0.01",
-    ]
-    assert [cell.label for cell in cells(plan(models=("vanilla",)))] == ["lr=1e-3", "lr=0.01"]
-    assert [cell.label for cell in cells(plan(models=("vanilla",), grid={}))] == ["vanilla"]
-    both = plan(models=("vanilla",), grid={}, data=("built-in", "sst2"))
-    assert [cell.label for cell in cells(both)] == ["vanilla, built-in", "vanilla, sst2"]
+    both = [f"{model}, lr={rate}" for model in ("vanilla", "ndt-01-n2") for rate in ("1e-3", "0.01")]
+    assert labels() == both and labels(models=("vanilla",)) == ["lr=1e-3", "lr=0.01"]
+    assert labels(models=("vanilla",), grid={}) == ["vanilla"]
+    found = labels(models=("vanilla",), grid={}, data=("built-in", "sst2"))
+    assert found == ["vanilla, built-in", "vanilla, sst2"]
 
 
 def test_two_cells_never_have_one_label():
     values = {"model.width": ("8", "16"), "model.attention.heads": ("2", "4")}
     several = plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
     assert len({cell.label for cell in cells(several)}) == several.cells == 24
-    one = plan(models=("vanilla",), grid={"data.seed": ("0", "1"), "model.attention.support_seed": ("0", "1")})
-    assert cells(one)[0].label == "seed=0, support_seed=0"
-    same = plan(models=("vanilla",), grid={"data.limit": ("8",), "x.limit": ("9",)})
-    assert cells(same)[0].label == "data.limit=8, x.limit=9"
+    one = {"data.seed": ("0", "1"), "model.attention.support_seed": ("0", "1")}
+    assert labels(models=("vanilla",), grid=one)[0] == "seed=0, support_seed=0"
+    same = {"data.limit": ("8",), "x.limit": ("9",)}
+    assert labels(models=("vanilla",), grid=same) == ["data.limit=8, x.limit=9"]
 
 
 def test_members_are_cells_times_seeds_times_folds_each_with_a_name_of_its_own():
@@ -79,18 +78,15 @@ def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store, ta
             sweep.read(store, name)
 
 
-def test_another_plan_of_the_same_name_is_refused_and_the_first_stays(store):
+def test_another_plan_of_the_name_and_a_run_of_somebody_else_are_refused_and_stay(store, config):
     sweep.save(store, plan())
     with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
         sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
     assert sweep.read(store, "study") == plan()
-
-
-def test_a_run_of_somebody_else_with_the_name_of_a_member_is_not_taken_over(store, config):
-    store.create(config, "vanilla", members(plan())[1].run)
+    store.create(config, "vanilla", members(plan(name="other"))[1].run)
     with pytest.raises(InputError, match="not of this sweep"):
-        sweep.save(store, plan())
-    assert not sweep.exists(store, "study")
+        sweep.save(store, plan(name="other"))
+    assert not sweep.exists(store, "other")
 
 
 REFUSED = {

@@ -7,10 +7,10 @@ import threading
 import time
 
 import pytest
-from waiting import until
+from waiting import hold_ticket, until
 
 from core.exceptions import InputError
-from core.runs import jobs, queue, sweep, sweep_drive
+from core.runs import jobs, sweep, sweep_drive
 from core.runs.store import this_process
 from core.runs.sweep import Plan, members
 
@@ -188,10 +188,7 @@ def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
 def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     saved = plan(store)
-    folder = store.folder / queue.FOLDER
-    folder.mkdir(parents=True)
-    with queue.opened(folder / "ticket-9-somebody") as ticket:
-        assert queue.try_lock(ticket)
+    with hold_ticket(store.folder, "ticket-9-somebody"):
         driver = threading.Thread(target=sweep_drive.drive, args=(store, saved))
         driver.start()
         time.sleep(0.3)

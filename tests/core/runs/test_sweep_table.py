@@ -81,10 +81,8 @@ def test_seeds_of_each_fold_answer_together(store, made):
 
 @pytest.mark.slow
 def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
-    first, whole = (
-        table(store, plan)["rows"][0]["versus_yardstick"]
-        for plan in (made({"vanilla": 4}, seeds=(0,)), made({"vanilla": 4}, seeds=(0, 1), name="two"))
-    )
+    plans = made({"vanilla": 4}, seeds=(0,)), made({"vanilla": 4}, seeds=(0, 1), name="two")
+    first, whole = (table(store, plan)["rows"][0]["versus_yardstick"] for plan in plans)
     found = whole["accuracy"]
     assert found["difference"] == pytest.approx((0.9 + 0.875) / 2 - 0.5)
     assert (found["n"], found["runs"], found["significant"]) == (ROWS, 2, True)
@@ -95,12 +93,9 @@ def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
 def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
-    rows = table(
-        store, made({"vanilla": 2, "bilstm": 14}, seeds=seeds), baseline="vanilla", metrics=["accuracy", "ece"]
-    )
-    tested = [
-        each for row in rows["rows"] for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()
-    ]
+    plan = made({"vanilla": 2, "bilstm": 14}, seeds=seeds)
+    rows = table(store, plan, baseline="vanilla", metrics=["accuracy", "ece"])["rows"]
+    tested = [each for row in rows for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()]
     assert len(tested) == 4  # both cells against TF-IDF in accuracy, one cell against the other in both metrics
     with_interval = [each for each in tested if each["low"] is not None]
     assert len(with_interval) >= 3  # one pair may differ on fewer than ten rows

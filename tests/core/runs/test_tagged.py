@@ -7,6 +7,7 @@ import pytest
 from named_words import write_conll
 from seqeval.metrics import f1_score
 from tiny_backbones import backbone
+from tiny_runs import TINY
 
 from core import api
 from core.api.objects import Run
@@ -16,15 +17,7 @@ from core.runs.differences import split_differences
 from core.runs.store import RunStore
 from core.runs.tagged import read_tags
 
-SETTINGS = {
-    "model.width": 16,
-    "model.ff_width": 16,
-    "training.epochs": 4,
-    "training.batch_size": 8,
-    "training.lr": 0.01,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
+SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 4}
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +26,9 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(file, tmp_path_factory):
+def trained(file, train_once):
     """A store with one finished run, `names`."""
-    store = RunStore(tmp_path_factory.mktemp("runs"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        api.train(str(file), "vanilla", SETTINGS, name="names", store=store)
-    return store
+    return train_once(file, "vanilla", "names", **SETTINGS)
 
 
 @pytest.mark.slow
@@ -88,34 +77,20 @@ def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_
     assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
 
 
-def copied(store):
-    """The name of a second run like the first."""
-    folder = store.path("names").with_name("again")
+FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}
+"""What a verb takes besides the run."""
+
+
+@pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "agreement", "report"])
+def test_what_is_about_labels_of_texts_says_so(trained, verb):
+    folder = trained.path("names").with_name("again")
     if not folder.exists():
-        shutil.copytree(store.path("names"), folder)
+        shutil.copytree(trained.path("names"), folder)
         (folder / "run.json").write_text((folder / "run.json").read_text().replace('"names"', '"again"'))
-    return "again"
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda store: api.inspect("names", "a b", store=store),
-        lambda store: api.errors("names", store=store),
-        lambda store: api.compare("names", copied(store), store=store),
-        lambda store: api.behave("names", store=store),
-        lambda store: api.project("names", store=store),
-        lambda store: api.layers("names", store=store),
-        lambda store: api.agreement("names", store=store),
-        lambda store: api.explain("names", "a b", store=store),
-        lambda store: api.runs_measure(["names"], store=store),
-        lambda store: api.report("names", store=store),
-    ],
-    ids=["inspect", "errors", "compare", "behave", "project", "layers", "agreement", "explain", "measure", "report"],
-)
-def test_what_is_about_labels_of_texts_says_so(trained, ask):
     with pytest.raises(InputError, match="gives each word a tag"):
-        ask(trained)
+        getattr(api, verb)("names", *FURTHER.get(verb, ()), store=trained)
+    with pytest.raises(InputError, match="gives each word a tag"):
+        api.runs_measure(["names"], store=trained)
 
 
 @pytest.mark.parametrize(

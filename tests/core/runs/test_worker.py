@@ -1,4 +1,3 @@
-import errno
 import os
 import signal
 import sys
@@ -6,6 +5,7 @@ import threading
 import types
 
 import pytest
+from refused import denied, full
 
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError, StorageError
 from core.runs import queue, worker
@@ -162,9 +162,6 @@ def test_an_unexpected_failure_is_told_in_a_sentence(store, created, work, error
 
 
 def test_on_a_full_disk_the_failure_is_told_and_readers_see_that_the_process_is_gone(store, created, work, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     def perform(experiment):
         monkeypatch.setattr(os, "replace", full)
         experiment.store.update("first", device="cpu")
@@ -175,11 +172,7 @@ def test_on_a_full_disk_the_failure_is_told_and_readers_see_that_the_process_is_
     record = store.read("first")
     assert record.status == "running"  # by this very process, which is alive
     assert store.list() == [record]
-
-    def refuse(*_):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
     work(raising(AssertionError("nothing may be done")))
-    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "replace", denied)
     with pytest.raises(StorageError, match=r"first.run\.json.*may not be written; change its permissions"):
         execute(store, "first")

@@ -30,9 +30,8 @@ def examples(count, seed=0):
     random = np.random.default_rng(seed)
     texts = [random.integers(3, 20, random.integers(0, 9)).tolist() for _ in range(count)]
     labels = random.integers(0, 2, count)
-    return Examples(
-        TokenTable.of([[*text, 2] if label else text for text, label in zip(texts, labels, strict=True)]), labels
-    )
+    told = [[*text, 2] if label else text for text, label in zip(texts, labels, strict=True)]
+    return Examples(TokenTable.of(told), labels)
 
 
 def accuracy(labels, logits):

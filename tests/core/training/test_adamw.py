@@ -1,7 +1,5 @@
 """AdamW without torch's compiler is torch's AdamW."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,10 +1,10 @@
-import errno
 import os
 import subprocess
 import sys
 
 import pytest
 import torch
+from refused import full
 from safetensors.torch import load_file
 
 from core.exceptions import RunDamaged, StorageError
@@ -32,10 +32,6 @@ def test_a_checkpoint_comes_back_to_the_bit(tmp_path):
 
 def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
     save_checkpoint(tmp_path, checkpoint(step=3))
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StorageError, match="disk is full"):
         save_checkpoint(tmp_path, checkpoint(step=4))

@@ -26,9 +26,8 @@ def corpus(rows: int, classes: int, seed: int) -> tuple[list[str], np.ndarray]:
 
 
 def reference(texts: list[str]) -> TfidfVectorizer:
-    return TfidfVectorizer(
-        tokenizer=split_words, token_pattern=None, ngram_range=(1, 2), sublinear_tf=True, min_df=2
-    ).fit(texts)
+    read = {"tokenizer": split_words, "token_pattern": None, "ngram_range": (1, 2)}
+    return TfidfVectorizer(**read, sublinear_tf=True, min_df=2).fit(texts)
 
 
 @pytest.mark.slow
@@ -67,9 +66,8 @@ def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
 
 def test_features_are_those_of_scikit_learn():
     texts, labels = corpus(80, 2, seed=2)
-    tokenizer = fit_linear(
-        texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg"
-    ).tokenizer
+    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
+    tokenizer = fit.tokenizer
     counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
     ours = tfidf(counts, inverse_document_frequency(counts)).toarray()
     vectors = reference(texts)

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from stopping import StopAfter
+from stopping import StopAfter, copy_weights, have_same_bits, rows_without_time
 from torch.nn import functional as F
 
 from core.exceptions import Cancelled
@@ -47,14 +47,6 @@ def make(tmp_path):
         )
 
     return masking
-
-
-def weights(job):
-    return {name: tensor.clone() for name, tensor in job.both.state_dict().items()}
-
-
-def _same(left, right):
-    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
 def test_shares_of_what_is_hidden_swapped_and_left():
@@ -100,16 +92,14 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
     torch.manual_seed(7)
     whole = Batch.of(job.tokens.padded(rows))
     masked = mask(whole, WORDS)
-    total, count = 0.0, 0
+    losses, norm = [], job.guess.norm
     vectors = job.model.vectors(masked.batch)
     for row, place in masked.places.nonzero().tolist():
-        inner = F.layer_norm(
-            F.gelu(job.guess.hidden(vectors[row, place])), (MODEL.width,), job.guess.norm.weight, job.guess.norm.bias
-        )
+        inner = F.gelu(job.guess.hidden(vectors[row, place]))
+        inner = F.layer_norm(inner, (MODEL.width,), norm.weight, norm.bias)
         scores = job.model.embedding.weight @ inner + job.guess.bias
-        total -= scores.log_softmax(0)[whole.ids[row, place]].item()
-        count += 1
-    assert count > 5 and loss.item() == pytest.approx(total / count, rel=1e-5)
+        losses.append(-scores.log_softmax(0)[whole.ids[row, place]].item())
+    assert len(losses) > 5 and loss.item() == pytest.approx(np.mean(losses), rel=1e-5)
 
 
 @pytest.mark.slow
@@ -129,13 +119,12 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
         make("cut", StopAfter(11)).run()
     rest = make("cut")
     rest.run()
-    assert _same(weights(whole), weights(rest))
-    without_time = [[{**row, "seconds": 0} for row in read_history(job.history).rows] for job in (whole, rest)]
-    assert without_time[0] == without_time[1]
+    assert have_same_bits(whole.both, rest.both)
+    assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
     ended._update = None  # what has ended is not done again
     ended.run()
-    assert _same(weights(ended), weights(whole))
+    assert have_same_bits(ended.both, whole.both)
 
 
 @pytest.mark.slow
@@ -149,7 +138,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
 )
 def test_every_kind_of_encoder_guesses(make, changes):
     job = make(model=dataclasses.replace(MODEL, **changes), masked_epochs=1)
-    before = {name: tensor.clone() for name, tensor in job.model.named_parameters()}
+    before = copy_weights(job.model)
     job.run()
     untouched = {name for name, tensor in job.model.named_parameters() if torch.equal(tensor, before[name])}
     assert untouched == {name for name in before if name.startswith("head.")}
