@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.evaluation.projection import Density
+from core.numbers import count
 from core.text.clusters import clipped
 from dashboard.figures.map_colours import Floats, Group, Shades
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count
 from dashboard.figures.theme import Look, blend, template
 
 SHADE = 0.2

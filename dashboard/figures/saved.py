@@ -12,10 +12,10 @@ from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
 from core.failures.slice_metrics import FEW
 from core.metrics import title
+from core.numbers import count, number, signed
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Source
 
 CLASS = "\x1f"

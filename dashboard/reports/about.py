@@ -13,13 +13,13 @@ from core.data.table import Dataset
 from core.exceptions import ConfigError, NotAvailable
 from core.failures.table import Table
 from core.models.presets import PRESETS
+from core.numbers import count, duration
 from core.runs.configuration import train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.data import CARDINALITY, CLASSES, SPLITS, Balance, class_shares, percent
 from dashboard.figures.drawing import element, write_node
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import count, duration
 from dashboard.figures.train_plan import millions
 from dashboard.reports.drawn import Collected, Section, facts, finding, folded, paragraph, shaped_part, table, together
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from core.atomic import write_named
 from core.exceptions import InputError
+from core.numbers import count
 from core.runs.archive import pathless
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 from dashboard.figures.comparing import MOST, PAIRS
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.reports import rows
 from dashboard.reports.about import data_card, run_card, settings

@@ -14,9 +14,9 @@ from core.failures.names import known_as
 from core.failures.report import said as in_words
 from core.failures.rules import Clause
 from core.failures.table import Table
+from core.numbers import count, number
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Node, element
-from dashboard.figures.numbers import count, number
 from dashboard.reports.drawn import Section, finding, paragraph, table
 from dashboard.reports.reading import ReportReader
 

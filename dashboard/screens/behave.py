@@ -15,11 +15,11 @@ from core.behaviour.suite import POLARITIES, Suite
 from core.data import library
 from core.data.yaml_tree import LARGEST
 from core.exceptions import InputError, SentiscopeError
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import access, selection, state
 from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
-from dashboard.figures.numbers import count
 from dashboard.screens.behave_examples import class_list, way_to_examples
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading_of, place, show

@@ -11,11 +11,11 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import Answer, CounterExample, remove_example
 from core.fingerprint import fingerprint
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import anchor, caption, heading_of, place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look

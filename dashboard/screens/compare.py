@@ -13,6 +13,7 @@ import streamlit as st
 from core import failures
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
+from core.numbers import count
 from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord
 from core.runs.seeds import folded
@@ -23,7 +24,6 @@ from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, Matrix, cel
 from dashboard.figures.comparing import BY, METRIC, MODELS, MOST, PAIR, PAIRS, WHERE, can_be_chosen, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import count
 from dashboard.figures.panels import cell_of
 from dashboard.figures.results import SENTENCE, headline
 from dashboard.figures.source import Source

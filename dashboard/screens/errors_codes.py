@@ -21,6 +21,7 @@ from core.failures.codes import KEYS, Codes
 from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Group, Selection, keep, parse
+from core.numbers import count
 from core.text.direction import quoted
 from dashboard import selection, state
 from dashboard.data import data
@@ -28,7 +29,6 @@ from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ABOUT_CODES, CodesShape, codes_shape, codes_table, note_codes
 from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import component
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import literal, problem
 from dashboard.widgets.style import look

@@ -9,7 +9,7 @@ from core import systems
 from core.models.describe import parts
 from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
-from core.numbers import NARROW
+from core.numbers import NARROW, count
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
 from dashboard import state
@@ -27,7 +27,6 @@ from dashboard.figures.models import (
     sizes_of,
     trial_frame,
 )
-from dashboard.figures.numbers import count
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show, show_table
 from dashboard.widgets.messages import header

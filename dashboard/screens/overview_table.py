@@ -11,14 +11,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
-from core.numbers import shorten
+from core.numbers import count, shorten
 from core.runs.archive import export_run, import_run, import_zip
 from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, against_yardstick, cost, finding
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import finding as show_finding
 from dashboard.widgets.messages import opening, problem, selection_note

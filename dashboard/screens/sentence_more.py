@@ -15,6 +15,7 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import Edits
 from core.interpret.templates import FILLER, LONGEST, PLACE, TEMPLATES
 from core.models.provides import provides
+from core.numbers import count, number
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
 from core.text.direction import isolated
@@ -31,7 +32,6 @@ from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
 from dashboard.figures.methods import METHODS, READ_NEEDED
 from dashboard.figures.models import reads_without
-from dashboard.figures.numbers import count, number
 from dashboard.figures.patching import PATCHING
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
