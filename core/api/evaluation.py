@@ -15,7 +15,7 @@ from core.metrics import METRICS
 from core.numbers import count, signed
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
-from core.text.passages import words_of_passage
+from core.text.words import words_of_passage
 from core.training.history import finite
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"

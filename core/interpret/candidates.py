@@ -19,11 +19,10 @@ from core.text.ids import FIRST
 from core.text.lexicon import Lexicon
 from core.text.lexicon_files import VADER
 from core.text.normalise import CAPITALS_MARK, LONG_MARK, prepare
-from core.text.pieces import buckets
 from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
 from core.text.typed import cased
-from core.text.words import word_pattern
+from core.text.words import buckets, word_pattern
 
 MOST = 8  # For a word: from the lexicon and from the neighbours by turns
 

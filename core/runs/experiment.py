@@ -59,8 +59,7 @@ from core.training.device import choose_device, keep_freed_memory
 from core.training.further_texts import with_joined, with_nonsense
 from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
-from core.training.lexicon import fit_lexicon
-from core.training.linear import fit_linear
+from core.training.linear import fit_lexicon, fit_linear
 from core.training.loop import PROBE, Training
 from core.training.loss import taught_targets
 from core.training.masked import Masking

@@ -23,10 +23,9 @@ from core.models.provides import HEAD, provides, spaces
 from core.paths import regular_bytes
 from core.runs.analyses import Analysis, Offer
 from core.runs.errands import Tell
-from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
+from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions, read_vectors
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.vectors import read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:

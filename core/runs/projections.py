@@ -26,9 +26,9 @@ from core.paths import regular_bytes
 from core.runs.analyses import Analysis, Offer, home
 from core.runs.errands import Tell
 from core.runs.layers import LayerFiles
+from core.runs.predictions import embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.vectors import embedded_splits, read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, kept_yardstick, yardstick_answers
 from core.exceptions import NotAvailable, SentiscopeError
-from core.interpret.unknown import mostly_unknown
+from core.interpret.trace_summary import mostly_unknown
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
@@ -30,8 +30,8 @@ from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
 from core.settings import LARGEST_SEED
-from core.text.nonsense import nonsense
-from core.text.passages import passages
+from core.text.words import passages
+from core.training.further_texts import nonsense
 from core.training.temperature import LEAST
 
 FEW = 30

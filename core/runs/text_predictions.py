@@ -14,7 +14,7 @@ from core.paths import resolve
 from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from core.text.pair import joined, parted
-from core.text.passages import passages
+from core.text.words import passages
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.lookalikes import resolve, resolve_places
 from core.text.pair import MARK, parted, unsigned
-from core.text.words import marks
+from core.text.words import marks, split_words
 
 Step = Callable[[str], str]
 
@@ -211,3 +213,22 @@ def _steps_of(
     table = (("look-alikes", _LOOKALIKES[lookalikes]),) if lookalikes else ()
     every = (*table, *chosen[:first], *marks, *chosen[first:])
     return tuple(step for step in every if not (cased and step is _LOWER))
+
+
+MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer")
+
+
+def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
+    """Return one key for each text; texts with the same key are equal to every model with these settings.
+
+    Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
+    that differ in an unknown word, or only behind the place where a long one is cut, stay different.
+    """
+    prepared = prepare_all(texts, config)
+    return [" ".join(split_words(text)) for text in prepared] if config.tokenizer == "word" else prepared
+
+
+def reading(config: TextConfig) -> dict[str, Any]:
+    """The settings by which `as_read` goes; look-alikes only where they are read as one."""
+    known = dataclasses.asdict(config)
+    return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

@@ -15,7 +15,7 @@ import pandas as pd
 from core.data.findings import plural
 from core.failures.counter_examples import Answer, CounterExample, example_table
 from core.numbers import count, number
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard.figures.drawing import NOTHING, Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.theme import Look

@@ -14,8 +14,7 @@ from core.failures.found_groups import FoundGroups
 from core.models.provides import EMBEDDING, HEAD, provides, spaces
 from core.numbers import count, number
 from core.runs.projections import MapFiles
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.text.clusters import clipped, isolated
 from dashboard.figures.figure import Figure
 from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
 from dashboard.figures.map_drawing import Placed, Upon, draw_map

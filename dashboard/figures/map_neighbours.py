@@ -12,7 +12,7 @@ from core.exceptions import NotAvailable
 from core.failures.neighbours import LOOKED_AT, Common, around, neighbours, place_of
 from core.models.provides import HEAD
 from core.numbers import count, whole_percent
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from core.exceptions import NotAvailable
 from core.numbers import count, number, signed
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.numbers import number, signed
 from core.runs.record import RunRecord
-from core.text.direction import direction, quoted
+from core.text.clusters import direction, quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map

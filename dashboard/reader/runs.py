@@ -225,7 +225,7 @@ class RunReader:
             if found.groups is not None:
                 return
             try:
-                groups = run_files.ties.ties(self.store(), models, board.metric) if len(models) > 1 else []
+                groups = run_files.comparison.ties(self.store(), models, board.metric) if len(models) > 1 else []
             except SentiscopeError as error:
                 groups, found.reason = [], str(error)
             found.groups = groups

@@ -19,8 +19,7 @@ from core.data.table import Dataset
 from core.failures.selection import Selection
 from core.numbers import count
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from core.text.direction import direction
+from core.text.clusters import clipped, direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.data import data

@@ -16,7 +16,7 @@ from core.numbers import count
 from core.runs import errands
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.class_separation import MAP_LAYERS

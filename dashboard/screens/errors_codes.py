@@ -22,7 +22,7 @@ from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Group, Selection, keep, parse
 from core.numbers import count
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis

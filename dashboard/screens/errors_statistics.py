@@ -22,7 +22,7 @@ from core.failures.tags import MODELS, WITH, called
 from core.numbers import count
 from core.runs import errands
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis

@@ -7,11 +7,11 @@ import streamlit as st
 
 from core import systems
 from core.models.describe import parts
-from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
 from core.numbers import NARROW, count
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
+from core.systems import nearest
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.diagram import DIAGRAM, Made

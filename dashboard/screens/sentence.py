@@ -14,9 +14,9 @@ from core.exceptions import SentiscopeError
 from core.failures.counter_examples import keep_example
 from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
-from core.interpret.unknown import unknown_note
+from core.interpret.trace_summary import unknown_note
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.labels import named_limits

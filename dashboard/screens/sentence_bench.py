@@ -13,8 +13,7 @@ from core.interpret.editable import Editable
 from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
 from core.numbers import count
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.text.clusters import clipped, isolated
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
