@@ -1,4 +1,4 @@
-"""Import modules when they are first used: SciPy, and modules of a room (`from core import runs`, `runs.load`)."""
+"""Import modules when they are first used: heavy ones, and those of a room (`from core import runs`, `runs.load`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 
 def open_door(room: str) -> Callable[[str], ModuleType]:
@@ -33,4 +33,4 @@ class _LaterModule:
         return getattr(import_module(self._name), name)
 
 
-scipy: Any = _LaterModule("scipy")
+numpy, pandas, pyarrow, scipy = (cast(Any, _LaterModule(name)) for name in ("numpy", "pandas", "pyarrow", "scipy"))

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from core.config import SETTINGS, compose, flat, inputs
 from core.exceptions import ConfigError, InputError
+from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import ModelConfig
 from core.models.describe import equation, marks, parameters, parts
-from core.models.lambda_range import LAMBDA_RANGES
 from core.models.presets import PAPERS, PRESETS
 from core.settings import declared
 

@@ -1,4 +1,4 @@
-"""What is told of a reading in numbers: how much a token is read, λ as learned, how many words are unknown. No torch."""
+"""A reading in numbers: how much a token is read, λ as learned, the share of unknown words. Imports no torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.attention_config import AttentionConfig
-from core.models.lambda_range import LAMBDA_RANGES
+from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
 from core.numbers import whole_percent
 
 if TYPE_CHECKING:

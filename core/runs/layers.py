@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from core import data, evaluation
+from core import data, evaluation, runs
 from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from core.models.encoder import EncoderClassifier
+else:
+    from core.lazy import numpy as np
 
 FOLDER = "layers"
 VERSION = 1
@@ -110,12 +112,8 @@ class LayerFiles(Analysis[Layers]):
 
         Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
-        import numpy as np
-
-        from core.runs.load import load_run
-
         tell("loading the model", None)
-        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
+        folder, loaded = self.store.path(self.run), runs.load.load_run(self.store, self.run)
         pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
         strata = data.splits.strata(labels) if labels.ndim == 2 else labels
         rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)
@@ -145,8 +143,6 @@ class LayerFiles(Analysis[Layers]):
 
         Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
         """
-        import numpy as np
-
         known = self.read()
         if known is None:
             raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")

@@ -45,8 +45,8 @@ from core.runs.store import RunStore
 from core.runs.weights import check_size, missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
+from core.training.adamw import freeze
 from core.training.history import read_history
-from core.training.parameters import freeze
 
 Change = Intervention | None
 CHARACTERS_HEARD = 200_000

@@ -23,8 +23,7 @@ from core.text.lexicon import Lexicon, smoothed
 from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all, read_lengths
 from core.text.pair import MARK, SIGN, kept, parted, unsigned
-from core.text.tag_cache import tag_texts
-from core.text.tags import UNTAGGED, Tagger
+from core.text.tags import UNTAGGED, Tagger, tag_texts
 from core.text.typed import Span, typed_words
 from core.text.words import buckets, is_bare_mark, split_words, word_pattern
 

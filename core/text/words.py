@@ -81,14 +81,14 @@ CHARACTERS = 32
 
 
 def pieces(word: str) -> list[str]:
-    """The 3- to 5-grams of `<word>`, the shortest first, in the order in which they stand; repeats are kept."""
+    """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, in order; repeats are kept."""
     whole = f"<{word}>"[: CHARACTERS + 2]
     lengths = range(SHORTEST, min(LONGEST, len(whole)) + 1)
     return [whole[start : start + size] for size in lengths for start in range(len(whole) - size + 1)]
 
 
 def buckets(word: str, count: int) -> list[int]:
-    """The bucket of each piece, 1 to `count`: CRC-32 of its UTF-8, which is the same everywhere and always."""
+    """Return the bucket of each piece, 1 to `count`: CRC-32 of its UTF-8, the same everywhere and always."""
     return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in pieces(word)]
 
 

@@ -17,6 +17,7 @@ from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.models.trace import Batch
 from core.text.token_table import in_order
+from core.training.adamw import freeze, parameter_groups
 from core.training.batches import Examples
 from core.training.config import TrainingConfig, metric_for
 from core.training.device import check_precision, repeatable
@@ -24,7 +25,6 @@ from core.training.history import HistoryWriter, Row
 from core.training.inside import read_gates, read_inside
 from core.training.loss import Loss, training_loss
 from core.training.masked import forget_words
-from core.training.parameters import freeze, parameter_groups
 from core.training.stage import Events, Stage
 
 PROBE = 64

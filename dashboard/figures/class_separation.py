@@ -18,7 +18,7 @@ from core.numbers import count, number
 from core.runs.layers import Layers
 from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, Mapped, map_name, mapped
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_colours import Floats
+from dashboard.figures.map_drawing import Floats
 from dashboard.figures.naming import escape_text
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source

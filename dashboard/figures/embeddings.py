@@ -16,8 +16,7 @@ from core.numbers import count, number
 from core.runs.projections import MapFiles
 from core.text.clusters import clipped, isolated
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
-from dashboard.figures.map_drawing import Placed, Upon, draw_map
+from dashboard.figures.map_drawing import GROUP, Group, Placed, Shades, Upon, by_group, colouring, draw_map, ways
 from dashboard.figures.results import Stat
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look

@@ -17,6 +17,8 @@ from dashboard.figures.naming import data_name
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    from core.lazy import pandas as pd
 
 TEST = "test"
 
@@ -63,8 +65,6 @@ def at(tree: Any, *path: str) -> Any:
 
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return a row for each run, as words."""
-    import pandas as pd  # here and below: a page shows its head before that
-
     rows = []
     for record in records:
         found, accuracy = headline(record), ""
@@ -122,8 +122,6 @@ def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Return every recorded metric of a split with its interval: metric, title, value, low, high."""
-    import pandas as pd
-
     names = [name for name in at(record.results, "metrics", split) or {} if name in METRICS]
     rows = [(name, METRICS[name].title, *find_metric(record.results, split, name)) for name in names]
     return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])

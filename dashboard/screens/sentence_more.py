@@ -286,7 +286,12 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 width=360,
             )
             insert = st.text_input(
-                "What is put in", FILLER, key=state.INSERT, bind="query-params", max_chars=LONGEST_TEMPLATE, help=INSERT_HELP
+                "What is put in",
+                FILLER,
+                key=state.INSERT,
+                bind="query-params",
+                max_chars=LONGEST_TEMPLATE,
+                help=INSERT_HELP,
             )
         state.keep_some(state.CURVES, list(fitting))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

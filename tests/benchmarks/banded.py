@@ -24,7 +24,7 @@ import torch.nn.functional as F
 
 from core.models import blocks
 from core.models.attend import attend_explicit, attend_fused
-from core.models.banded import attend_banded
+from core.models.blocks import attend_banded
 from core.models.support import global_positions, support_mask
 
 HEADS, WIDTH, WINDOW = 8, 32, 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.behaviour.build import combinations, draw, filling
-from core.behaviour.edits import EDITS
 from core.behaviour.read import parse
+from core.behaviour.written import EDITS
 from core.exceptions import DataError
 
 HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"

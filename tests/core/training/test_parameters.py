@@ -4,8 +4,8 @@ import pytest
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
+from core.training.adamw import freeze, parameter_groups
 from core.training.config import TrainingConfig
-from core.training.parameters import freeze, parameter_groups
 
 
 def tiny(**attention):
