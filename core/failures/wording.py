@@ -12,7 +12,7 @@ from core.behaviour.polarity import sides_of
 from core.data.sources import SOURCES
 from core.exceptions import InputError, SentiscopeError
 from core.failures.table import Table
-from core.text.lexicon_files import VADER, read_lexicon
+from core.text.lexicon import VADER, read_lexicon
 from core.text.normalise import LINK
 from core.text.tags import NAMES, language_of
 from core.text.words import EMOJI

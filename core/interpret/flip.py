@@ -30,8 +30,7 @@ from core.models.trace import Batch
 from core.numbers import count
 from core.text.config import TextConfig
 from core.text.ids import FIRST
-from core.text.lexicon import Lexicon
-from core.text.lexicon_files import VADER
+from core.text.lexicon import VADER, Lexicon
 from core.text.normalise import CAPITALS_MARK, LONG_MARK, prepare
 from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer

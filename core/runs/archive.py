@@ -30,7 +30,6 @@ from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.borrowed import BACKBONE, Borrowed, plain
-from core.runs.folders import STARTER
 from core.runs.record import (
     EMBEDDINGS,
     EVALUATION,
@@ -45,8 +44,8 @@ from core.runs.record import (
     Results,
     RunRecord,
 )
-from core.runs.store import RunStore, slug
-from core.text.lexicon_files import VADER
+from core.runs.store import STARTER, RunStore, slug
+from core.text.lexicon import VADER
 from core.training.config import TFIDF
 from core.training.history import read_history
 

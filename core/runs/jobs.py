@@ -1,4 +1,4 @@
-"""Runs as processes of this machine: start, cancel, find again. Imports nothing heavy."""
+"""Runs as processes of this machine: start, cancel, find again, clear away what is left. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.data.library import FILES
 from core.exceptions import InputError, SentiscopeError
 from core.recipes import NO_RECIPE, Applied
 from core.runs import errands, queue, sweep
-from core.runs.memory import cost
+from core.runs.budget import cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RECORD, RunRecord
 from core.runs.start import teacher_of
 from core.runs.store import RunStore, alive, describe_process, resume_hint, this_process

@@ -18,9 +18,8 @@ from core.evaluation.predict import ByPassage, Predictions, by_passage, predict_
 from core.evaluation.representation import read_layers
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import InputError, RunDamaged
-from core.interpret.editable import allowed
 from core.interpret.edits import UNCHANGED as NO_EDITS
-from core.interpret.edits import Edits
+from core.interpret.edits import Edits, allowed
 from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import LambdaCurves, lambda_curves

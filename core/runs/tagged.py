@@ -36,9 +36,9 @@ from core.runs.record import EVALUATION, METRICS, TAGS
 from core.text.normalise import prepare
 from core.text.token_table import in_order, token_table
 from core.text.tokenizer import Tokenizer
-from core.training.batches import Examples
 from core.training.history import finite
 from core.training.loss import UNTAGGED
+from core.training.stage import Examples
 
 if TYPE_CHECKING:
     from core.config import RunConfig

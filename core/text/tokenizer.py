@@ -19,8 +19,7 @@ from core.exceptions import ConfigError
 from core.stored import Count
 from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
-from core.text.lexicon import Lexicon, smoothed
-from core.text.lexicon_files import Counts
+from core.text.lexicon import Counts, Lexicon, smoothed
 from core.text.normalise import prepare, prepare_all, read_lengths
 from core.text.pair import MARK, SIGN, kept, parted, unsigned
 from core.text.tags import UNTAGGED, Tagger, tag_texts

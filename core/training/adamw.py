@@ -1,5 +1,6 @@
 """AdamW (Loshchilov and Hutter, 2019) to the bit as `torch.optim.AdamW(fused=True)`, its state by parameter name.
 
+Its groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
 Every optimizer class of torch imports torch's compiler when one is made: a second that each training would begin with.
 """
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from core.text.token_table import token_table
 from core.text.tokenizer import Tokenizer
-from core.training.batches import Examples
 from core.training.config import further
+from core.training.stage import Examples
 from core.training.temperature import class_prior
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.interpret.editable import LARGEST, STRONGEST, Editable, allowed
-from core.interpret.edits import Edits
+from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, allowed
 from core.interpret.trace_summary import Learned, learned
 from core.numbers import number, signed, subscript
 from core.runs.record import RunRecord

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.interpret.editable import Editable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.edits import UNCHANGED, Editable, Edits
 from core.models.provides import provides
 from core.numbers import count
 from core.text.clusters import clipped, isolated

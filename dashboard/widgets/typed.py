@@ -9,8 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
-from core.interpret.editable import Editable, allowed
-from core.interpret.edits import Edits
+from core.interpret.edits import Editable, Edits, allowed
 from core.runs.record import RunRecord
 from core.text.pair import joined, parted
 from dashboard import state
