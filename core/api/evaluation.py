@@ -97,7 +97,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     if other:  # the usual first metric on the same rows: McNemar's exact test for accuracy
         (pair,) = runs.comparison.compare(runs.sides.read_sides(store, [run, other], wanted=wanted))["pairs"]
         compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
-    chosen = runs.costs.lines(store, loaded.record, cost or {})
+    chosen = runs.report.lines(store, loaded.record, cost or {})
     return finite(runs.report.report(loaded, given, by=by, lines=chosen, **heard) | compared)
 
 

@@ -33,8 +33,7 @@ from dashboard.figures.drawing import as_draw, asset, element, write_node
 from dashboard.figures.source import Source
 from dashboard.figures.theme import DARK, LIGHT, Tokens
 from dashboard.reports import rows
-from dashboard.reports.about import data_card, run_card, settings
-from dashboard.reports.coded import Session, codes_section, session
+from dashboard.reports.about import Session, codes_section, data_card, run_card, session, settings
 from dashboard.reports.drawn import Collected, Section, figure_part, finding, of_pages, paragraph, together
 from dashboard.reports.reading import ReportReader, tells
 

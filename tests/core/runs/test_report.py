@@ -13,10 +13,9 @@ from core.evaluation.intervals import intervals
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
 from core.runs import seen
-from core.runs.costs import costs, lines
 from core.runs.judged import Wanted, judged, predictions_of
 from core.runs.load import load_run
-from core.runs.report import DOUBT_SEED, MADE_UP, doubt, report, warnings
+from core.runs.report import DOUBT_SEED, MADE_UP, costs, doubt, lines, report, warnings
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
