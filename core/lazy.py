@@ -1,4 +1,4 @@
-"""Import the modules of a room when they are first used: `from core import runs`, then `runs.load.load_run(…)`."""
+"""Import modules when they are first used: heavy ones, and those of a room (`from core import runs`, `runs.load`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any, cast
 
 
 def open_door(room: str) -> Callable[[str], ModuleType]:
@@ -20,3 +21,16 @@ def open_door(room: str) -> Callable[[str], ModuleType]:
         return import_module(f"{room}.{name}")
 
     return get
+
+
+class _LaterModule:
+    """A module that is imported when something of it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+numpy, pandas, pyarrow, scipy = (cast(Any, _LaterModule(name)) for name in ("numpy", "pandas", "pyarrow", "scipy"))

@@ -1,4 +1,4 @@
-"""How whole numbers and shares are written wherever a person reads them: pages, command line, messages, notebooks."""
+"""How numbers are written wherever a person reads them: pages, command line, messages, notebooks."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ NARROW = "\u202f"
 
 
 def count(value: int) -> str:
-    """`6 920`, with a narrow space between thousands."""
+    """Write `6 920`, with a narrow space between thousands."""
     return f"{value:,}".replace(",", NARROW)
 
 
 def whole_percent(share: float) -> str:
-    """`12 %`: a share in whole percent."""
+    """Write a share in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
 
 
 def percent(share: float) -> str:
-    """`17.5 %`: a share with one digit behind the point."""
+    """Write a share with one digit behind the point: `17.5 %`."""
     return f"{number(100 * share, 1)} %"
 
 
 def exact(value: float) -> str:
-    """`12`, `0.1`: as short as can be read back as the same number."""
+    """Write a number as short as can be read back as the same: `12`, `0.1`."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """`+0.12`: for a difference; what is rounded to nothing has no minus."""
+    """Write a difference as `+0.12`; what is rounded to nothing has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`−0.843`."""
+    """Write `−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
@@ -43,5 +43,30 @@ def shorten(text: str, longest: int) -> str:
 
 
 def subscript(index: int) -> str:
-    """`₁₂`."""
+    """Write `₁₂`."""
     return "".join(chr(0x2080 + int(digit)) for digit in str(index))
+
+
+def plus_minus(value: float, low: float | None, high: float | None) -> str:
+    """Write `0.843 ± 0.024`, half of the interval; both ends where it is lopsided by more than a fifth; none: no ±."""
+    if low is None or high is None:
+        return number(value)
+    below, above = value - low, high - value
+    if abs(below - above) > 0.2 * max(below, above, 0.005):
+        return f"{number(value)} ({number(low)} to {number(high)})"
+    return f"{number(value)} ± {number((high - low) / 2)}"
+
+
+def write_p(p: float) -> str:
+    """Write a p-value: `0.078`, `< 0.001`."""
+    return "< 0.001" if p < 0.001 else number(p)
+
+
+def duration(seconds: float) -> str:
+    """Write `9 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

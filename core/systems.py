@@ -7,13 +7,15 @@ import difflib
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.config import SETTINGS, compose, flat, inputs
 from core.exceptions import ConfigError, InputError
+from core.models.attention_config import LAMBDA_RANGES
+from core.models.config import ModelConfig
 from core.models.describe import equation, marks, parameters, parts
-from core.models.neighbours import Difference, differences, nearest
 from core.models.presets import PAPERS, PRESETS
+from core.settings import declared
 
 VOCABULARY, CLASSES = 30_000, 2
 """Default sizes at which parameters are counted: the usual `text.max_vocab`, negative and positive."""
@@ -160,3 +162,47 @@ def _check(vocabulary: int, classes: int) -> None:
         raise InputError(f"--vocabulary {vocabulary}: 1 to {LARGEST_VOCABULARY}")
     if not 2 <= classes <= LARGEST_CLASSES:
         raise InputError(f"--classes {classes}: 2 to {LARGEST_CLASSES}")
+
+
+class Difference(NamedTuple):
+    """One setting in which two models differ."""
+
+    setting: str  # Dotted, as in `--set`
+    words: str  # What it is
+    first: str
+    second: str
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """Return the settings (dotted) in which two runs differ, those of the model first, then as they are declared."""
+    names = [name for name in first if first[name] != second[name]]
+    names.sort(key=lambda name: not name.startswith("model."))  # stable
+    return tuple(
+        Difference(name, words(name), written(name, first[name]), written(name, second[name])) for name in names
+    )
+
+
+def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the preset that differs from `name` in the fewest settings of the model, then of all, then the first."""
+    own = settings[name]
+
+    def distance(other: str) -> tuple[int, int]:
+        changed = [key for key, value in settings[other].items() if value != own[key]]
+        return sum(key.startswith("model.") for key in changed), len(changed)
+
+    return min((other for other in settings if other != name), key=distance)
+
+
+def words(setting: str) -> str:
+    """What a dotted setting is; outside the model its name says it."""
+    named = {each.name: each.label for each in declared(ModelConfig, "model.")}
+    return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
+
+
+def written(setting: str, value: Any) -> str:
+    """A value as a person reads it."""
+    if setting == "model.attention.constraint":
+        return LAMBDA_RANGES[value].words
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value != "" else "none"

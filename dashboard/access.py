@@ -19,7 +19,7 @@ from core.runs.backbones import SETTING, listed
 from core.runs.configuration import configure
 from core.runs.store import RunStore
 from core.text.config import lexicons_of
-from core.text.lexicon_files import VADER
+from core.text.lexicon import VADER
 from dashboard import state
 from dashboard.figures import datasets
 from dashboard.figures.datasets import Option, option_of

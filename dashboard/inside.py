@@ -11,7 +11,7 @@ from typing import Any
 
 from core.exceptions import InputError
 from core.interpret.sentence import SentenceView, padding_name, without_maps
-from core.interpret.unknown import unknown_note
+from core.interpret.trace_summary import unknown_note
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import fragment
 from dashboard.figures.figure import Figure

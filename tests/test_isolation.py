@@ -13,8 +13,7 @@ import streamlit as st
 from core.cache import cache_folder
 from core.config import compose
 from core.runs.store import RunStore, runs_dir
-from core.text.tag_cache import tag_texts
-from core.text.tags import Tagger
+from core.text.tags import Tagger, tag_texts
 
 WORDS = ["a", "good", "film", "!"]
 WRONG = [7] * len(WORDS)

@@ -149,7 +149,7 @@ def slices(
         kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
-    found = failures.slice_metrics.slices_report(store, table, kept.slices(store, table.record))
+    found = failures.slices.slices_report(store, table, kept.slices(store, table.record))
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 

@@ -15,7 +15,7 @@ from core.metrics import METRICS
 from core.numbers import count, signed
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
-from core.text.passages import words_of_passage
+from core.text.words import words_of_passage
 from core.training.history import finite
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
@@ -97,7 +97,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     if other:  # the usual first metric on the same rows: McNemar's exact test for accuracy
         (pair,) = runs.comparison.compare(runs.sides.read_sides(store, [run, other], wanted=wanted))["pairs"]
         compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
-    chosen = runs.costs.lines(store, loaded.record, cost or {})
+    chosen = runs.report.lines(store, loaded.record, cost or {})
     return finite(runs.report.report(loaded, given, by=by, lines=chosen, **heard) | compared)
 
 

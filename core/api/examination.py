@@ -18,9 +18,8 @@ from core.api.printing import say
 from core.cache import cache_folder
 from core.exceptions import ConfigError
 from core.runs import queue
-from core.runs.folders import starters, starters_dir
 from core.runs.record import RunRecord
-from core.runs.store import RunStore
+from core.runs.store import RunStore, starters, starters_dir
 
 GIGABYTE = 1024**3
 MEMORY = 1.0

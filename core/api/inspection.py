@@ -88,7 +88,7 @@ def inspect(
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
         "unknown_words": view.unknown_words,
-        "note": interpret.unknown.unknown_note(view.unknown_words),
+        "note": interpret.trace_summary.unknown_note(view.unknown_words),
         "truncated": view.truncated,
         "prediction": said,
         "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},

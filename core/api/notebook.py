@@ -63,7 +63,7 @@ def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
-    note = interpret.unknown.unknown_note(view.unknown_words)
+    note = interpret.trace_summary.unknown_note(view.unknown_words)
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
         f"<table><tbody>{chances}</tbody></table>{_mixture(view)}{_inside(view)}</div>"

@@ -12,12 +12,12 @@ from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.interpret.unknown import mostly_unknown, unknown_note
+from core.interpret.trace_summary import mostly_unknown, unknown_note
 from core.numbers import count
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
 from core.runs.text_predictions import answer_line, check_pair, predict_edited, predict_file, predict_passages
-from core.text.passages import words_of_passage
+from core.text.words import words_of_passage
 
 NAMED = 10
 """Rows with many unknown words that are named."""

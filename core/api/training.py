@@ -16,9 +16,8 @@ from core.exceptions import DataError, InputError
 from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
 from core.recipes import NAMES
-from core.runs.budget import LENGTHS, shortened, uncut_rows
+from core.runs.budget import LENGTHS, cost, shortened, uncut_rows
 from core.runs.configuration import configured
-from core.runs.memory import cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.start import START, teacher_of

@@ -7,6 +7,6 @@ from typing import TYPE_CHECKING
 from core.lazy import open_door
 
 if TYPE_CHECKING:
-    from core.behaviour import answers, polarity, read, report, table
+    from core.behaviour import answers, polarity, read, report
 
 __getattr__ = open_door(__name__)

@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.behaviour.edits import EDITS, Edit
 from core.behaviour.suite import LONGEST, MOST_CASES, MOST_CHARACTERS, Case, Polarity, SuiteTest
-from core.behaviour.written import Slots, WrittenTest
+from core.behaviour.written import EDITS, Edit, Slots, WrittenTest
 from core.numbers import count
 from core.stored import Flaw
 

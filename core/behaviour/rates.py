@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 from core.evaluation.intervals import LEVEL, wilson
+from core.lazy import scipy
 
 TOLERATED = 0.3
 """A capability fails where the whole interval of its failure rate lies above, passes where it lies below."""
@@ -121,12 +122,10 @@ class RateDifference:
     @cached_property
     def p(self) -> float:
         """Return the two-sided level at which the interval begins to leave out 0; 1e-12 at least."""
-        from scipy.optimize import brentq
-
         least = 1e-12
         if not self.difference:
             return 1.0
-        return least if self._beyond(least) > 0 else float(brentq(self._beyond, least, 1.0, xtol=1e-14))
+        return least if self._beyond(least) > 0 else float(scipy.optimize.brentq(self._beyond, least, 1.0, xtol=1e-14))
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """Return the interval at level 1 − alpha from those of both `Failures` (Newcombe, Stat. Med. 1998, 17:2635).

@@ -1,20 +1,108 @@
-"""A suite from a file: YAML (see `core.behaviour.written`), or a table of texts; or ours."""
+"""A suite from a file: YAML (see `core.behaviour.written`), or a table; or ours.
+
+Of a table each row is a text, with `text`, `test`, `capability` and `expected`, or `group`, or both.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.behaviour.build import SuiteSize, build
-from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
-from core.behaviour.table import suite_of
+from core.behaviour.suite import POLARITIES, Case, Kind, Polarity, Suite, SuiteTest, refuse_too_many, whole
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.data.apart import read_cells, read_yaml
 from core.data.yaml_tree import parse_yaml
 from core.exceptions import DataError
 from core.paths import resolve
 from core.stored import Flaw, convert
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+COLUMNS = ("text", "test", "capability")
+ANSWERS = ("expected", "group")
+BETWEEN = "|"  # stands in `expected` between answers that are all right
+
+Row = dict[str, str]
+
+
+def suite_of(frame: pd.DataFrame, file: str) -> Suite:
+    """Return the suite in a table of words; DataError, which names the row, if something is missing or wrong.
+
+    Rows with `expected` are minimum functionality; those of the same `group` form a contrast set. Rows with a `group`
+    alone are an invariance test: all of a group must be answered alike.
+    """
+    names = {str(name).strip().lower(): name for name in frame.columns}
+    missing = [name for name in COLUMNS if name not in names]
+    if missing or not any(name in names for name in ANSWERS):
+        wanted = f"{', '.join(COLUMNS)} and {' or '.join(ANSWERS)}"
+        found = "no row that names its columns" if all(map(str.isdecimal, names)) else ", ".join(names)
+        raise DataError(f"a suite as a table has rows below the column names {wanted}; found {found}", file=file)
+    rows = [
+        {
+            name: "" if cell is None or cell != cell else str(cell).strip()
+            for name, cell in zip(names, cells, strict=True)
+        }
+        for cells in frame[list(names.values())].itertuples(index=False)
+    ]
+    kept: dict[str, list[tuple[int, Row]]] = defaultdict(list)
+    for number, row in enumerate(rows, 1):
+        for name in COLUMNS:
+            if not row[name]:
+                raise DataError("the cell is empty", file=file, row=number, field=name)
+        kept[row["test"]].append((number, row))
+    return whole(Suite(file, tuple(_read_test(name, own, file) for name, own in kept.items())), file=file)
+
+
+def _read_test(name: str, rows: list[tuple[int, Row]], file: str) -> SuiteTest:
+    capability = rows[0][1]["capability"]
+    for number, row in rows:
+        if row["capability"] != capability:
+            said = f"test '{name}' is of '{capability}' in an earlier row; a test has one capability"
+            raise DataError(said, file=file, row=number, field="capability")
+    expecting = [bool(row.get("expected")) for _, row in rows]
+    if not any(expecting):
+        return SuiteTest(name, capability, "invariance", _alike(name, rows, file))
+    if not all(expecting):
+        number = rows[expecting.index(False)][0]
+        raise DataError(f"test '{name}' expects an answer in other rows", file=file, row=number, field="expected")
+    kind: Kind = "minimum"
+    return SuiteTest(name, capability, kind, tuple(_asked(name, number, row, file) for number, row in rows))
+
+
+def _asked(name: str, number: int, row: Row, file: str) -> Case:
+    group = f"{name} {row['group']}" if row.get("group") else ""
+    return Case((row["text"],), _answers(row["expected"], number, file), group or f"{name} row {number}", group)
+
+
+def _answers(cell: str, number: int, file: str) -> tuple[Polarity, ...]:
+    found = {each.strip().lower() for each in cell.split(BETWEEN)}
+    answers = tuple(polarity for polarity in POLARITIES if polarity in found)
+    if len(answers) < len(found):
+        said = f"'{cell:.40}' is no answer; write negative, neutral or positive, with {BETWEEN} between several"
+        raise DataError(said, file=file, row=number, field="expected")
+    return answers
+
+
+def _alike(name: str, rows: list[tuple[int, Row]], file: str) -> tuple[Case, ...]:
+    groups: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for number, row in rows:
+        if not row.get("group"):
+            raise DataError(f"test '{name}' has neither expected nor group here", file=file, row=number)
+        groups[row["group"]].append((number, row["text"]))
+    cases = []
+    for group, members in groups.items():
+        texts = tuple(dict.fromkeys(text for _, text in members))
+        if len(texts) < 2:
+            said = f"group '{group}' of test '{name}' needs two different texts to be compared"
+            raise DataError(said, file=file, row=members[0][0], field="group")
+        cases.append(Case(texts, template=f"{name} {group}"))
+    return tuple(cases)
+
 
 OURS = "suite.yaml"
 YAML = (".yaml", ".yml")

@@ -18,8 +18,8 @@ from core.data.table import TRAIN, Dataset
 from core.stored import Count, Figure
 from core.text.config import TextConfig
 from core.text.ids import UNKNOWN
+from core.text.normalise import as_read, reading
 from core.text.pair import are_pairs, joined, parted
-from core.text.reading import as_read, reading
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer
 
@@ -133,7 +133,7 @@ def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
         of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
         those that are part of one as a run of whole words, and of pairs `mirrored`, rows that are a training pair the
-        other way round. `as_read`: the same of texts that are equal as read (`core.text.reading.as_read`).
+        other way round. `as_read`: the same of texts that are equal as read (`core.text.normalise.as_read`).
     """
     training = splits[TRAIN]["text"].tolist()
     phrases, mirrored = _Phrases(training), _mirrored(training) if are_pairs(training) else None

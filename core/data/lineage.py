@@ -17,7 +17,7 @@ from core.exceptions import DataError
 from core.numbers import count
 from core.paths import resolve
 from core.text.config import TextConfig
-from core.text.reading import as_read
+from core.text.normalise import as_read
 
 Splits = dict[str, pd.DataFrame]
 NAME = "lineage"

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.significance import ALPHA, POWER, Both, Compared, Draws, Run, compare
+from core.lazy import scipy
 from core.metrics import Metric, named
 from core.numbers import count
 
@@ -46,10 +47,12 @@ class McNemar:
     @property
     def p(self) -> float:
         """Return the two-sided p."""
-        from scipy.special import bdtr
-
         apart = self.only_first + self.only_second
-        return min(1.0, 2 * float(bdtr(min(self.only_first, self.only_second), apart, 0.5))) if apart else 1.0
+        return (
+            min(1.0, 2 * float(scipy.special.bdtr(min(self.only_first, self.only_second), apart, 0.5)))
+            if apart
+            else 1.0
+        )
 
     @property
     def effect(self) -> float:
@@ -85,25 +88,23 @@ class McNemar:
 
     def _critical(self, alpha: float) -> float:
         """Return between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
-        from scipy.special import bdtr
-
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
         if not apart:
             return normal
-        p = 2 * bdtr(np.arange(apart // 2 + 1), apart, 0.5)
+        p = 2 * scipy.special.bdtr(np.arange(apart // 2 + 1), apart, 0.5)
         found = int(np.searchsorted(p, alpha))  # how many sizes of the smaller count are below alpha
         critical = (apart - 2 * found + 1) / math.sqrt(apart)
         return critical if found else max(critical, normal)
 
     def _bound(self, z: float) -> float:
         """Return the difference at which the score is z; the lower bound for z above 0, else the upper."""
-        from scipy.optimize import brentq
-
         end = -1.0 if z > 0 else 1.0
         inside = end * (1 - 1e-12)
         if (self._score(inside) - z) * end >= 0:
             return end
-        return float(brentq(lambda delta: self._score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12))
+        return float(
+            scipy.optimize.brentq(lambda delta: self._score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12)
+        )
 
     def _score(self, delta: float) -> float:
         """Return by how many standard errors what was seen exceeds a true difference delta."""

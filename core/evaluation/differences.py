@@ -28,6 +28,7 @@ import numpy as np
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset
 from core.evaluation.comparison import holm
 from core.evaluation.intervals import newcombe, wilson
+from core.lazy import scipy
 from core.numbers import count, percent, signed
 from core.text.words import is_bare_mark, split_words
 
@@ -96,8 +97,6 @@ def indicate(labels: np.ndarray, classes: int) -> np.ndarray:
 
 def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
     """Compare two samples by Welch's t (unequal variances)."""
-    from scipy.stats import ttest_ind
-
     ends = first.mean(), other.mean()
     if not np.ptp(first) and not np.ptp(other):
         same = float(ends[0] == ends[1])
@@ -105,7 +104,7 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
         return Difference(float(ends[0]), float(ends[1]), gap, gap, same)
     with warnings.catch_warnings():  # of a side whose texts are all as long; its variance is 0, as it should be
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = ttest_ind(other, first, equal_var=False)
+        found = scipy.stats.ttest_ind(other, first, equal_var=False)
     low, high = found.confidence_interval(LEVEL)
     return Difference(float(ends[0]), float(ends[1]), float(low), float(high), float(found.pvalue))
 
@@ -127,10 +126,8 @@ def compare_classes(first: np.ndarray, other: np.ndarray) -> list[Difference]:
 
 def chi_square(counts: np.ndarray) -> float:
     """Return p of all classes with rows at once, of (2, C) counts; 1 of a single class."""
-    from scipy.stats import chi2_contingency
-
     counts = counts[:, counts.sum(0) > 0]
-    return float(chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
+    return float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
 
 def find_differences(

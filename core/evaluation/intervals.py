@@ -17,6 +17,7 @@ import numpy as np
 from core.data.table import Task
 from core.evaluation.metrics import defined
 from core.evaluation.scores import HALF, SIDES, Single, ratio, scored
+from core.lazy import scipy
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
@@ -46,8 +47,6 @@ def over_runs(
     if len(values) == 1:
         low, high = next(iter(ranges.values()))
         return low, high
-    from scipy.special import stdtrit
-
     folds, seeds = ({run[place] for run in values} for place in (1, 0))
     by_seed = [statistics.fmean(values[run] for run in values if run[0] == seed) for seed in seeds]
     between = statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0
@@ -56,7 +55,7 @@ def over_runs(
         apart = {run: ((ranges[run][side] - values[run]) / _NORMAL) ** 2 for run in values}
         shares = [[apart[run] for run in values if run[1] == fold] for fold in folds]
         rows = sum((len(each) / len(values)) ** 2 * statistics.fmean(each) for each in shares)
-        student = float(stdtrit(len(by_seed) - 1, (1 + LEVEL) / 2)) if between else _NORMAL
+        student = float(scipy.special.stdtrit(len(by_seed) - 1, (1 + LEVEL) / 2)) if between else _NORMAL
         quantile = (rows * _NORMAL + between * student) / (rows + between) if rows + between else 0.0
         ends.append(middle + sign * quantile * math.sqrt(rows + between))
     return max(within[0], ends[0]), min(within[1], ends[1])

@@ -17,6 +17,7 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import Parts, Predictions, predict_texts, probabilities
+from core.lazy import scipy
 from core.models.build import Model
 from core.text.tokenizer import Tokenizer
 from core.training.scaling import UNSCALED
@@ -82,24 +83,20 @@ def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False
 
 def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
     """Return the w of 0 to 1 for which the mixture has the least cross-entropy; it is convex in w."""
-    from scipy.optimize import minimize_scalar
-
     ours, theirs = (_of_the_truth(each, labels, task) for each in parts)
 
     def cross_entropy(weight: float) -> float:
         given = weight * ours + (1 - weight) * theirs
         return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
 
-    between = float(minimize_scalar(cross_entropy, bounds=(0, 1), method="bounded").x)
+    between = float(scipy.optimize.minimize_scalar(cross_entropy, bounds=(0, 1), method="bounded").x)
     return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches an end
 
 
 def _of_the_truth(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
     """Return the probability of what is so: of each row, or of each row and label."""
-    from scipy.special import expit, softmax
-
     exact = np.asarray(logits, np.float64)
     if task == "single":
-        found: np.ndarray = softmax(exact, -1)[np.arange(len(labels)), labels]
+        found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
         return found
-    return expit(np.where(labels != 0, exact, -exact)).ravel()
+    return scipy.special.expit(np.where(labels != 0, exact, -exact)).ravel()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.lazy import scipy
+
 NEIGHBOURS = 10  # of a row, of whose classes `purity` asks
 _BLOCK = 4_000_000  # distances held at once
 
@@ -64,9 +66,7 @@ def _exact(
 
 def _all(asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the same from all distances: where most rows are equal, or some are not numbers."""
-    from scipy.spatial.distance import cdist
-
-    found = cdist(asked, points)
+    found = scipy.spatial.distance.cdist(asked, points)
     if own is not None:
         found[np.arange(len(found)), own] = np.inf
     order = _first(found, size)

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from core.data.table import Task
 from core.exceptions import NotAvailable
 from core.models.trace import Batch, Intervene, Intervention, Output
-from core.text.passages import passages
 from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
+from core.text.words import passages
 from core.training.scaling import UNSCALED, Scaling
 
 OnBatch = Callable[[float], None]

@@ -15,6 +15,7 @@ import numpy as np
 from core.data.splits import cut, strata
 from core.evaluation.scores import SEVERAL
 from core.exceptions import InputError, NotAvailable
+from core.lazy import scipy
 
 Method = Literal["pca", "tsne", "umap"]
 METHODS: tuple[Method, ...] = typing.get_args(Method)
@@ -274,8 +275,6 @@ def density(places: np.ndarray) -> Density | None:
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
     1992), the points first put into the cells of the grid (Silverman 1982).
     """
-    from scipy.ndimage import gaussian_filter
-
     points = np.asarray(places, np.float64)
     if len(points) < 2 or (np.ptp(points, axis=0) <= 0).any():
         return None
@@ -283,7 +282,7 @@ def density(places: np.ndarray) -> Density | None:
     edges = [np.linspace(low - REACH * wide, high + REACH * wide, CELLS + 1) for low, high in _ends(points)]
     counts = np.histogram2d(points[:, 1], points[:, 0], bins=[edges[1], edges[0]])[0]
     steps = [each[1] - each[0] for each in edges]
-    smooth = gaussian_filter(counts, [wide / steps[1], wide / steps[0]], mode="constant", truncate=REACH)
+    smooth = scipy.ndimage.gaussian_filter(counts, [wide / steps[1], wide / steps[0]], mode="constant", truncate=REACH)
     order = np.argsort(-smooth, axis=None, kind="stable")
     held = np.empty(smooth.size)
     held[order] = np.cumsum(smooth.ravel()[order]) / smooth.sum()

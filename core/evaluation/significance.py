@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.intervals import LEVEL, RESAMPLES, draws_of, resamples
+from core.lazy import scipy
 from core.metrics import Metric
 
 _CELLS = 1_000_000  # signs held at once
@@ -132,14 +133,12 @@ class Compared:
     @cached_property
     def p(self) -> float:
         """Return the two-sided p; where all draws are alike, that of the exact test of signs."""
-        from scipy.optimize import brentq
-
         least = 1e-12
         if not self.error:
             return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
         if abs(self.difference) >= self._reach(least):
             return least
-        return float(brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
+        return float(scipy.optimize.brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
 
     def interval(self, alpha: float) -> tuple[float, float] | None:
         """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: not measured."""
@@ -163,9 +162,7 @@ class Compared:
 
     def _reach(self, p: float) -> float:
         """Return how far a difference by chance goes beyond with probability p."""
-        from scipy import stats
-
-        of_each = stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
+        of_each = scipy.stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 

@@ -25,6 +25,7 @@ from core.failures.dates import quarters
 from core.failures.rules import CODE, RANGE, Clause
 from core.failures.table import SEVERAL, Table
 from core.failures.tags import called
+from core.lazy import scipy
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
 LEAST = 0.5
@@ -219,8 +220,6 @@ def marking(
 
 def cramer(counts: np.ndarray) -> tuple[float, float | None]:
     """Compute bias-corrected V and p of (2, k) counts whose rows and columns all have some."""
-    from scipy.special import chdtrc
-
     n, (rows, columns) = counts.sum(), counts.shape
     expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / n
     square = float(((counts - expected) ** 2 / expected).sum())
@@ -229,7 +228,7 @@ def cramer(counts: np.ndarray) -> tuple[float, float | None]:
     sides = (side - (side - 1) ** 2 / (n - 1) for side in (rows, columns))
     few = expected.min() < 1 or (expected < 5).mean() > 0.2
     least = min(sides) - 1
-    return math.sqrt(phi / least) if least > 0 else 0.0, None if few else float(chdtrc(free, square))
+    return math.sqrt(phi / least) if least > 0 else 0.0, None if few else float(scipy.special.chdtrc(free, square))
 
 
 def _of(place: np.ndarray, names: list[str], chosen: np.ndarray) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from core.failures.report import rate
 from core.failures.table import Table, read_table
 from core.fingerprint import file_fingerprint
 from core.numbers import count
+from core.runs.predictions import embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION
 from core.runs.store import RunStore
-from core.runs.vectors import embedded_splits, read_vectors
 
 FEWEST = 30  # sentences; fewer have no groups to look for
 MOST = 5_000  # sentences that are looked at; of more a seeded sample with their class shares

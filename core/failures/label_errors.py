@@ -33,7 +33,7 @@ from core.failures.table import Table, keys, read_table
 from core.runs.analyses import Offer
 from core.runs.errands import Tell
 from core.runs.store import RunStore
-from core.text.reading import as_read, reading
+from core.text.normalise import as_read, reading
 from core.training.scaling import UNSCALED
 
 

@@ -28,6 +28,7 @@ from core.failures.rules import Clause
 from core.failures.selection import Selection, in_words
 from core.failures.table import SEVERAL
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS
+from core.lazy import scipy
 
 LEAST = 30  # rows with a tag, and without it: below, there are counts and no ratio
 _NORMAL = statistics.NormalDist()
@@ -76,12 +77,10 @@ class Risk:
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """Return the interval of the ratio at level 1 − alpha, from 0 without errors, to infinity without others."""
-        from scipy.optimize import brentq
-
         z = -_NORMAL.inv_cdf(alpha / 2)
 
         def end(target: float) -> float:
-            return math.exp(brentq(lambda log: self._score(math.exp(log)) - target, *ends, xtol=1e-12))
+            return math.exp(scipy.optimize.brentq(lambda log: self._score(math.exp(log)) - target, *ends, xtol=1e-12))
 
         ends = -math.log(_FAR), math.log(_FAR)
         low = 0.0 if self._score(1 / _FAR) <= z else end(z)

@@ -30,6 +30,7 @@ from core.failures.kept import SplitAnalysis
 from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases, is_within
 from core.failures.table import Table, read_table
 from core.failures.training import sample
+from core.lazy import scipy
 from core.runs.analyses import Offer
 from core.runs.errands import Tell
 from core.runs.predictions import lacks_texts
@@ -97,13 +98,11 @@ def told_apart(
 
 def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
     """Compute AUC of (n,) scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014)."""
-    from scipy.stats import rankdata
-
     ups, downs = scores[positive], scores[~positive]
     m, n = len(ups), len(downs)
-    every = rankdata(np.concatenate([ups, downs]))
-    over = (every[:m] - rankdata(ups)) / n
-    under = 1 - (every[m:] - rankdata(downs)) / m
+    every = scipy.stats.rankdata(np.concatenate([ups, downs]))
+    over = (every[:m] - scipy.stats.rankdata(ups)) / n
+    under = 1 - (every[m:] - scipy.stats.rankdata(downs)) / m
     return float(over.mean()), float(over.var(ddof=1) / m + under.var(ddof=1) / n)
 
 
@@ -127,8 +126,6 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedP
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
     """
-    from scipy.stats import hypergeom
-
     m, n = len(training), len(split)
     of_split = np.arange(m + n) >= m
     phrases = Phrases([*training, *split])
@@ -141,7 +138,7 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedP
     rest = np.concatenate([rest[y + rest >= LEAST] for y, rest in counts.values()])
     # Fisher: of the texts that have it, how many are of the split; both sides by doubling the smaller one.
     given = m + n, n, y + rest
-    p = np.minimum(1.0, 2 * np.minimum(hypergeom.cdf(y, *given), hypergeom.sf(y - 1, *given)))
+    p = np.minimum(1.0, 2 * np.minimum(scipy.stats.hypergeom.cdf(y, *given), scipy.stats.hypergeom.sf(y - 1, *given)))
     corrected = adjust_holm(p)
     found = []
     for place in np.argsort(p, kind="stable"):

@@ -216,7 +216,7 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
-            vectors, true = runs.vectors.read_vectors(self._folder, self._table.split, record.classes)
+            vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return conflicting(vectors, true.astype(np.int64), self.training.vectors(vectors.shape[1]), labels)
 

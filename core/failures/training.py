@@ -19,7 +19,7 @@ from core.numbers import count
 from core.runs.errands import Tell
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.text.reading import as_read
+from core.text.normalise import as_read
 
 SHARED, OF = 4, 5
 """Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""

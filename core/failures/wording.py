@@ -12,10 +12,9 @@ from core.behaviour.polarity import sides_of
 from core.data.sources import SOURCES
 from core.exceptions import InputError, SentiscopeError
 from core.failures.table import Table
-from core.text.language import language_of
-from core.text.lexicon_files import VADER, read_lexicon
+from core.text.lexicon import VADER, read_lexicon
 from core.text.normalise import LINK
-from core.text.tags import NAMES
+from core.text.tags import NAMES, language_of
 from core.text.words import EMOJI
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.table import Task
+from core.lazy import scipy
 from core.numbers import count, number
 
 TINY = float(np.finfo(np.float32).tiny)
@@ -72,9 +73,7 @@ def agreement(first: np.ndarray, second: np.ndarray) -> float | None:
 
 def ranks(pushes: np.ndarray) -> np.ndarray:
     """Rank pushes from 1, (W,) float64; those that differ by rounding alone share the mean of their ranks."""
-    from scipy.stats import rankdata
-
-    found: np.ndarray = rankdata(np.round(pushes, DIGITS))
+    found: np.ndarray = scipy.stats.rankdata(np.round(pushes, DIGITS))
     return found
 
 

@@ -14,7 +14,7 @@ from core.evaluation.predict import Predictions
 from core.exceptions import InputError
 from core.interpret.gradients import Target
 from core.interpret.sentence import SentenceView
-from core.interpret.unknown import unknown_note
+from core.interpret.trace_summary import unknown_note
 from core.interpret.watched import OnProgress, silent
 from core.models.build import Model
 from core.models.trace import Intervene, Intervention

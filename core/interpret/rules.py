@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from core.lazy import scipy
 from core.models.record import Parts
 from core.numbers import MINUS
 
@@ -200,14 +201,12 @@ Rule = Dot | Sum | Hidden | Softmax | Norm | Largest
 
 def activated(x: Array, after: After) -> Array:
     """ReLU, GELU, SiLU, sigmoid or magnitude of each value; nothing where nothing is asked."""
-    from scipy.special import erf, expit
-
     found: Array = {
         "": lambda: x,
         "relu": lambda: np.maximum(x, 0),
-        "gelu": lambda: x * (1 + erf(x / math.sqrt(2))) / 2,
-        "silu": lambda: x * expit(x),
-        "sigmoid": lambda: expit(x),
+        "gelu": lambda: x * (1 + scipy.special.erf(x / math.sqrt(2))) / 2,
+        "silu": lambda: x * scipy.special.expit(x),
+        "sigmoid": lambda: scipy.special.expit(x),
         "abs": lambda: np.abs(x),
     }[after]()
     return found

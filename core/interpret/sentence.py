@@ -18,9 +18,9 @@ from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
 from core.text.ids import UNKNOWN
 from core.text.pair import SIGN
-from core.text.pieces import pieces
 from core.text.token_table import one_text
 from core.text.tokenizer import Encoding, Tokenizer
+from core.text.words import pieces
 from core.training.scaling import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"

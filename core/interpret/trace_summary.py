@@ -1,4 +1,4 @@
-"""What is told of a trace in numbers: how much a token is read, λ as learned. No torch."""
+"""A reading in numbers: how much a token is read, λ as learned, the share of unknown words. Imports no torch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.attention_config import AttentionConfig
-from core.models.lambda_range import LAMBDA_RANGES
+from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
+from core.numbers import whole_percent
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -52,3 +52,20 @@ def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
     low = min([low, *(math.floor(10 * value) / 10 for value in values)])
     high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
     return low, high
+
+
+HALF = 0.5  # Share of unknown words from which a text says so
+
+
+def mostly_unknown(share: float | None) -> bool:
+    """Whether half of the words or more are unknown; not where that cannot be known."""
+    return share is not None and share >= HALF
+
+
+def unknown_note(share: float | None) -> str:
+    """A sentence to stand before the answer; empty where most of the words are known."""
+    if share is None or share < HALF:
+        return ""
+    if share == 1:
+        return "The run knows no word of this text."
+    return f"{whole_percent(share)} of the words are unknown to the run."

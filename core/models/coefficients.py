@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.models.attention_config import AttentionConfig
+from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
 from core.models.formula import Formula, Line, Term
-from core.models.lambda_range import LAMBDA_RANGES
 
 DIFFERENTIAL = r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}"
 OF_TOKEN = r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)"

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from core.models.attention_config import Constraint
 from core.models.coefficients import ADDITIVE, DIFFERENTIAL, OF_TOKEN
-from core.models.lambda_range import Constraint
 from core.models.record import SILENT, Record
 
 LAMBDA_STD = 0.02

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.models import departures
+from core.models.attention_config import LAMBDA_RANGES, Constraint
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 from core.models.departures import Departure
-from core.models.lambda_range import LAMBDA_RANGES, Constraint
 
 NDT = "NDT, arXiv 2603.20704"
 SENTIFORMER = "SentiFormer"

@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 
 from core.config import RunConfig
+from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import ModelConfig
-from core.models.lambda_range import LAMBDA_RANGES
 from core.models.presets import PAPERS, PRESETS
 
 LAMBDA = "lambda"

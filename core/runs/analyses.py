@@ -21,8 +21,7 @@ from core.cache import cache_folder
 from core.exceptions import RunDamaged
 from core.runs import errands
 from core.runs.errands import Files, Tell
-from core.runs.folders import is_starter
-from core.runs.store import RunStore
+from core.runs.store import RunStore, is_starter
 
 Found = TypeVar("Found")
 

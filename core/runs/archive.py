@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from core import data, quotas
+from core import data, quotas, runs
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
@@ -30,7 +30,6 @@ from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.borrowed import BACKBONE, Borrowed, plain
-from core.runs.folders import STARTER
 from core.runs.record import (
     EMBEDDINGS,
     EVALUATION,
@@ -45,8 +44,8 @@ from core.runs.record import (
     Results,
     RunRecord,
 )
-from core.runs.store import RunStore, slug
-from core.text.lexicon_files import VADER
+from core.runs.store import STARTER, RunStore, slug
+from core.text.lexicon import VADER
 from core.training.config import TFIDF
 from core.training.history import read_history
 
@@ -145,11 +144,9 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
-    from core.runs.lineage import find_files
-
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
         with contextlib.suppress(NotAvailable):
-            for path in find_files(folder, dataclasses.replace(record, lineage=lacking)):
+            for path in runs.lineage.find_files(folder, dataclasses.replace(record, lineage=lacking)):
                 yield f"{LINEAGE}/{path.name}", path
 
 

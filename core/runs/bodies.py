@@ -15,8 +15,7 @@ from core.exceptions import DataError, SentiscopeError
 from core.models.pretrained import Body, Specials, attend
 from core.paths import regular_bytes
 from core.runs.backbones import SMALL, Backbone, check_installed
-from core.text.pipeline_check import hold_panics
-from core.text.pretrained import PretrainedTokenizer, Published
+from core.text.pretrained import PretrainedTokenizer, Published, hold_panics
 
 NAME = "sentiscope"
 """Under which transformers knows our attention."""

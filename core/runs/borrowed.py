@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import stored
+from core import runs, stored
 from core.atomic import write_text
 from core.exceptions import RunDamaged
 from core.paths import ELSEWHERE
@@ -92,12 +92,11 @@ class Borrowed:
 
     def body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
         """Return its blocks, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
-        from core.runs.bodies import body_of
         from core.text.pretrained import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
-        return body_of(self.architecture, dropout, tokenizer, folder)
+        return runs.bodies.body_of(self.architecture, dropout, tokenizer, folder)
 
 
 def plain(name: str) -> str:

@@ -7,12 +7,13 @@ import functools
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from core.evaluation.comparison import Tested, holm, judge, listed, one_right
+from core.data.table import TEST
+from core.evaluation.comparison import Tested, better, holm, judge, listed, one_right
 from core.evaluation.groups import FEWEST
 from core.evaluation.intervals import closed_interval, over_runs, percentiles
 from core.evaluation.metrics import defined, left_out
@@ -23,7 +24,8 @@ from core.metrics import USUAL, named, refuse_unknown, title
 from core.numbers import count
 from core.runs.answers import Answers, both, taken
 from core.runs.seen import trained_on
-from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired
+from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired, read_sides
+from core.runs.store import RunStore
 
 
 def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
@@ -281,3 +283,31 @@ def _shown(side: Side, measured: Sequence[_Measured]) -> dict[str, Any]:
         "folds": side.model.folds,
         "metrics": {each.name: each.summary(side) for each in measured},
     }
+
+
+def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
+    """Test every pair of models on the test split, Holm over all pairs; `models` are the runs of each, best first.
+
+    Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
+    can be, groups of one left out. Raises InputError if they were not tested on the same rows, RunDamaged if
+    predictions cannot be read.
+    """
+    place = {run: number for number, runs in enumerate(models) for run in runs}
+    sides = read_sides(store, [*place], split=TEST)
+    names = {side.name: place[side.model.records[0].run] for side in sides.sides}
+    found = compare(sides, metrics=[metric])["pairs"]
+    apart = {frozenset((names[pair["first"]], names[pair["second"]])) for pair in found if better(pair)}
+    return in_a_row(len(models), apart)
+
+
+def in_a_row(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
+    """Return the largest stretches of 0 … count − 1 without a pair that is apart."""
+    known, groups, done = set(apart), list[list[int]](), 0
+    for first in range(count):
+        end = first + 1
+        while end < count and not any(frozenset((member, end)) in known for member in range(first, end)):
+            end += 1
+        if end > max(done, first + 1):
+            groups.append([*range(first, end)])
+            done = end
+    return groups

@@ -38,10 +38,10 @@ from core.models.trace import Batch
 from core.runs import queue, tagged, taught
 from core.runs.bodies import published
 from core.runs.borrowed import begun, told, unchanged
+from core.runs.budget import check_fits, free_memory
 from core.runs.differences import split_differences
 from core.runs.lineage import describe_unknown, find_parents, inherit_lineage
 from core.runs.load import read_mixed_in
-from core.runs.memory import check_fits, free_memory
 from core.runs.record import CHECKPOINT, HISTORY, LINEAGE, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed, Position
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
@@ -52,21 +52,18 @@ from core.text.pretrained import Published
 from core.text.token_table import TokenTable, token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer, load_tokenizer
-from core.training.batches import Examples
 from core.training.checkpoint import FILE, Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
 from core.training.further_texts import with_joined, with_nonsense
 from core.training.history import Row, finite, read_history
-from core.training.inside import read_gates, read_inside
-from core.training.lexicon import fit_lexicon
-from core.training.linear import fit_linear
-from core.training.loop import PROBE, Training
+from core.training.linear import fit_lexicon, fit_linear
+from core.training.loop import PROBE, Training, read_gates, read_inside
 from core.training.loss import taught_targets
 from core.training.masked import Masking
 from core.training.ppmi import place, word_vectors
 from core.training.scaling import UNSCALED, Scaling
-from core.training.stage import Events
+from core.training.stage import Events, Examples
 from core.training.temperature import class_prior, validation_scaling
 
 Tell = Callable[[dict[str, Any]], None]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from core import data, evaluation
+from core import data, evaluation, runs
 from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -23,16 +23,17 @@ from core.models.provides import HEAD, provides, spaces
 from core.paths import regular_bytes
 from core.runs.analyses import Analysis, Offer
 from core.runs.errands import Tell
-from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
+from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions, read_vectors
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.vectors import read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:
     import numpy as np
 
     from core.models.encoder import EncoderClassifier
+else:
+    from core.lazy import numpy as np
 
 FOLDER = "layers"
 VERSION = 1
@@ -111,12 +112,8 @@ class LayerFiles(Analysis[Layers]):
 
         Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
-        import numpy as np
-
-        from core.runs.load import load_run
-
         tell("loading the model", None)
-        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
+        folder, loaded = self.store.path(self.run), runs.load.load_run(self.store, self.run)
         pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
         strata = data.splits.strata(labels) if labels.ndim == 2 else labels
         rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)
@@ -146,8 +143,6 @@ class LayerFiles(Analysis[Layers]):
 
         Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
         """
-        import numpy as np
-
         known = self.read()
         if known is None:
             raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")

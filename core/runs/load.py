@@ -18,9 +18,8 @@ from core.evaluation.predict import ByPassage, Predictions, by_passage, predict_
 from core.evaluation.representation import read_layers
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import InputError, RunDamaged
-from core.interpret.editable import allowed
 from core.interpret.edits import UNCHANGED as NO_EDITS
-from core.interpret.edits import Edits
+from core.interpret.edits import Edits, allowed
 from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import LambdaCurves, lambda_curves
@@ -45,8 +44,8 @@ from core.runs.store import RunStore
 from core.runs.weights import check_size, missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
+from core.training.adamw import freeze
 from core.training.history import read_history
-from core.training.parameters import freeze
 
 Change = Intervention | None
 CHARACTERS_HEARD = 200_000

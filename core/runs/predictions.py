@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from core import data
+from core import data, runs
 from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
-from core.runs.record import EVALUATION, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 
@@ -63,20 +64,49 @@ def lacks_texts(folder: Path, record: RunRecord) -> str:
 
 def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """Add texts and own columns, as a run that keeps them has; NotAvailable: the data set is not here, or changed."""
-    from core.runs.results import own_columns
-
     rows = _texts(path.parents[2], path.parent.name)
     if len(rows) != len(table):
         raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
     table.insert(1, "text", rows["text"].to_numpy())
-    return table.assign(**own_columns(rows, set(table.columns)))
+    return table.assign(**runs.results.own_columns(rows, set(table.columns)))
 
 
 @functools.lru_cache(maxsize=8)
 def _texts(folder: Path, split: str) -> pd.DataFrame:
-    from core.runs.seen import trained_on
-
-    splits = trained_on(RunStore(folder.parent).read(folder.name)).splits
+    splits = runs.seen.trained_on(RunStore(folder.parent).read(folder.name)).splits
     if split not in splits:
         raise NotAvailable(f"the data set has no split '{split}'")
     return splits[split]
+
+
+def embedded_splits(store: RunStore, run: str) -> list[str]:
+    """Return the splits of a run whose embeddings are kept, in alphabetical order."""
+    found = (store.path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
+    return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
+
+
+def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) 0 and 1.
+
+    Raises RunDamaged if a file is cut off, or they do not belong together.
+    """
+    import numpy as np
+
+    path = run / EVALUATION / split / EMBEDDINGS
+    try:
+        vectors = np.load(path, allow_pickle=False).astype(np.float32)
+    except (OSError, ValueError, EOFError, MemoryError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    table = run / EVALUATION / split / PREDICTIONS
+    try:
+        said, bits = read_predictions(table), [f"{LABEL}{name}" for name in classes]
+        multi = set(bits) <= set(said.columns)
+        labels = said[bits if multi else ["label"]]
+        if not multi:
+            labels = labels["label"].map({name: number for number, name in enumerate(classes)}).to_frame()
+    except (ValueError, KeyError) as error:
+        raise RunDamaged(f"{table}: cannot be read: {error}") from error
+    if vectors.ndim != 2 or len(vectors) != len(labels) or labels.isna().to_numpy().any():
+        raise RunDamaged(f"{path}: does not fit {len(labels)} predictions of the classes {', '.join(classes)}")
+    found = labels.to_numpy(np.int64)
+    return vectors, found if multi else found[:, 0]

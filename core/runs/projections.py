@@ -26,15 +26,17 @@ from core.paths import regular_bytes
 from core.runs.analyses import Analysis, Offer, home
 from core.runs.errands import Tell
 from core.runs.layers import LayerFiles
+from core.runs.predictions import embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.vectors import embedded_splits, read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:
     import numpy as np
 
     from core.evaluation.projection import OnProgress, Projection, ProjectionConfig
+else:
+    from core.lazy import numpy as np
 
 FOLDER = "projections"
 
@@ -144,8 +146,6 @@ class MapFiles(Analysis["Projection"]):
 
     def space(self, classes: tuple[str, ...]) -> Space:
         """Return the vectors that it is made from; NotAvailable: the layers of the model have not been read."""
-        import numpy as np
-
         vectors, labels = read_vectors(self.store.path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
@@ -154,8 +154,6 @@ class MapFiles(Analysis["Projection"]):
 
     def read(self) -> Projection | None:
         """Return a map that is there; None: it is not. RunDamaged: computing it again mends its files."""
-        import numpy as np
-
         path = self.path("npy")
         try:
             about = stored.read(self.path("json"), _About)
@@ -177,8 +175,6 @@ class MapFiles(Analysis["Projection"]):
 
     def write(self, found: Projection, seconds: float) -> None:
         """Keep its table, and everything that it depends on in clear."""
-        import numpy as np
-
         width, measured = found.places.shape[1], found.quality.rows
         fields = [("row", "<i4"), ("place", "<f4", (width,)), ("measured", "?"), ("space", "<f4"), ("map", "<f4")]
         table = np.zeros(len(found.rows), fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +11,31 @@ import numpy as np
 
 from core.data.findings import plural
 from core.data.lineage import find_learned
-from core.data.table import Task, targets
+from core.data.table import VALIDATION, Task, targets
 from core.evaluation import metrics, mix, scores
 from core.evaluation.comparison import listed
+from core.evaluation.costs import cheapest, priced
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, kept_yardstick, yardstick_answers
-from core.exceptions import NotAvailable, SentiscopeError
-from core.interpret.unknown import mostly_unknown
+from core.exceptions import InputError, NotAvailable, SentiscopeError
+from core.interpret.trace_summary import mostly_unknown
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
-from core.runs.costs import Line, costs
+from core.runs.answers import read_answers
 from core.runs.differences import row_differences
 from core.runs.judged import Judged, predictions_of
 from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
+from core.runs.predictions import evaluated_splits
 from core.runs.record import RunRecord
+from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
-from core.text.nonsense import nonsense
-from core.text.passages import passages
+from core.text.words import passages
+from core.training.further_texts import nonsense
 from core.training.temperature import LEAST
 
 FEW = 30
@@ -379,3 +383,58 @@ def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequen
     if record.config.training.class_weights == "balanced":
         return [0.5 if record.task == "multi" else 1 / classes] * classes
     return None if isinstance(trained, str) else trained.prior
+
+
+@dataclass(frozen=True)
+class Line:
+    """The threshold of a class where one mistake is worse than the other."""
+
+    ratio: float
+    """How many false positives a false negative is as bad as."""
+    threshold: float
+    validation: dict[str, Any]
+
+
+def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, Line]:
+    """Choose by class the threshold that costs least on validation, at its ratio of a false negative to a positive.
+
+    Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
+    """
+    if strange := [name for name in ratios if name not in record.classes]:
+        raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")
+    if not ratios:
+        return {}
+    if VALIDATION not in evaluated_splits(store.path(record.run)):
+        raise InputError(f"--cost: run '{record.run}' has no predictions of validation, on which a threshold is chosen")
+    answers, found = read_answers(store, record, VALIDATION), {}
+    for name, ratio in ratios.items():
+        given = of_class(record, name, answers.labels, answers.probabilities)
+        threshold = cheapest(*given, ratio)
+        found[name] = Line(ratio, threshold, priced(*given, ratio, threshold))
+    return found
+
+
+def costs(
+    record: RunRecord, chosen: Mapping[str, Line], labels: np.ndarray, probabilities: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    """Price thresholds of `lines` on rows: `ratio`, `threshold`, `core.evaluation.costs.priced`, and on `validation`.
+
+    `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
+    """
+    return {
+        name: {
+            "ratio": line.ratio,
+            "threshold": line.threshold,
+            **priced(*of_class(record, name, labels, probabilities), line.ratio, line.threshold),
+            "validation": line.validation,
+        }
+        for name, line in chosen.items()
+    }
+
+
+def of_class(
+    record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n,) booleans, who is of a class, and (n,) the probability that the model gives it."""
+    number = record.classes.index(name)
+    return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

@@ -25,10 +25,9 @@ from core.models.presets import paper_of
 from core.numbers import count
 from core.recipes import Applied, apply
 from core.runs.backbones import with_backbone
-from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.start import teacher_of
-from core.runs.store import RunStore, alive, anywhere, slug
+from core.runs.store import RunStore, alive, anywhere, refuse_reserved, slug
 
 FOLDER = ".sweeps"
 SCHEMA = 1

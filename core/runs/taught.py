@@ -21,7 +21,7 @@ from core.runs.record import RECORD, WEIGHTS, RunRecord
 from core.runs.start import check_classes, teacher_of
 from core.runs.store import RunStore
 from core.text.config import TextConfig
-from core.text.reading import as_read
+from core.text.normalise import as_read
 from core.training.linear import fit_linear
 
 FOLDS = 5

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import data
+from core import data, runs
 from core.config import compose
 from core.data import apart
 from core.exceptions import InputError
@@ -14,7 +14,7 @@ from core.paths import resolve
 from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from core.text.pair import joined, parted
-from core.text.passages import passages
+from core.text.words import passages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from core.evaluation.predict import Predictions
     from core.runs.differences import FileSample
     from core.runs.load import LoadedRun
+else:
+    from core.lazy import numpy as np
+    from core.lazy import pyarrow as pa
 
 Tell = Callable[[str, float | None], None]
 DIGITS = 6
@@ -70,11 +73,6 @@ def predict_file(
     run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
 ) -> dict[str, Any]:
     """Predict every row of a file; listed, or written to another file row by row."""
-    import numpy as np
-
-    from core.runs.differences import FileSample
-    from core.runs.load import load_run
-
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
@@ -89,11 +87,11 @@ def predict_file(
     with apart.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
-        loaded = load_run(store, run)
+        loaded = runs.load.load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
-        sample = FileSample(loaded, file.name)
+        sample = runs.differences.FileSample(loaded, file.name)
         if to is not None:
             _write(loaded, rows, to, passage, tell, sample)
             return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
@@ -164,9 +162,6 @@ def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[t
 
 
 def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample) -> None:
-    import numpy as np
-    import pyarrow as pa
-
     own = list(rows.schema)
     answers = _columns(loaded, [], passage)
     names = data.table_head.unique([*rows.schema.names, *answers])[len(own) :]
@@ -187,9 +182,6 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell
 
 def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
     """Return the answers by name of their column; of no text, for their types."""
-    import numpy as np
-    import pyarrow as pa
-
     record = loaded.record
     chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)
@@ -210,6 +202,4 @@ def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str,
 
 
 def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array([names[row].tolist() for row in above], pa.list_(pa.string()))

@@ -1,21 +1,238 @@
-"""What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing.
+"""What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing; their files.
 
 Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
+
+A table is a UTF-8 text with one header line, its columns separated by tabs, commas or semicolons, quoted as in CSV, or
+a JSON list of objects with these keys:
+
+    term, score            -5 to 5      AFINN
+    term, mean             -4 to 4      VADER
+    word, word_root, polarity  -2 to 2  KNU SentiLex (the root is not read)
+    word, polarity         -1 to 1      opinion lexicon, and any other
+    word, polarity, aspect_polarity, intensity          annotations, as those of CARBD-ko
+
+AFINN and VADER's file are known by their form without a header; lines in front that begin with `;` are comments.
+Annotations have one row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity),
+intensity from 0 up (empty: 0). A word that stands in several rows gets what all of them say, added up.
 """
 
 from __future__ import annotations
 
+import csv
+import importlib.util
+import itertools
+import json
+import math
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.exceptions import DataError
+from core.exceptions import DataError, InputError, NotAvailable
+from core.paths import regular_bytes
+from core.paths import resolve as resolve_path
 from core.text.config import TextConfig
-from core.text.lexicon_files import Counts, read_lexicon
-from core.text.lookalikes import resolve
-from core.text.normalise import prepare
+from core.text.normalise import prepare, resolve
 from core.text.words import is_bare_mark, split_words
+
+VADER = "vader"
+WORD_COLUMNS = ("word", "term", "phrase")
+SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
+"""Column that holds the valence → its largest value."""
+KNU_SCALE = 2.0
+LARGEST = 64 * 1024**2
+"""Bytes of a lexicon: a million words."""
+_LOOKED_AT = 200
+_WHOLE = re.compile(r"[+-]?\d{1,3}")
+_RATINGS = re.compile(r"\[[-\d, ]*\]")
+_NEEDS = "a lexicon has a column of words and one of their polarity"
+NEUTRAL_BELOW = 0.05
+"""A valence nearer to 0 counts as neutral."""
+
+Counts = tuple[float, ...]
+"""For positive, neutral, negative; of several lexicons one after another."""
+
+
+class Entry(NamedTuple):
+    """One row."""
+
+    word: str
+    """A word, a phrase or an emoticon, as it stands there."""
+    counts: Counts
+
+
+def read_lexicon(name: str) -> list[Entry]:
+    """Read the rows of `vader` or of a file; refuse what cannot be used, with file, row and column."""
+    if name == VADER:
+        return list(_vader())
+    try:
+        text = regular_bytes(resolve_path(name, limit=LARGEST), LARGEST).decode("utf-8-sig")
+    except InputError as error:
+        why = str(error).removeprefix(f"{name}: ")
+        raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"is no UTF-8 text (byte {error.start + 1})", file=name) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(
+            f"the lexicon cannot be read: {reason}; text.lexicon is '{VADER}' or a file", file=name
+        ) from None
+    entries = list(_rows(text, name))
+    if not entries:
+        raise DataError("the lexicon has a header and no rows", file=name)
+    return entries
+
+
+def counts_of(valence: float) -> Counts:
+    """Return (1 + |s|) times the one-hot vector of the sign of s, a valence between -1 and 1."""
+    return added(_one_hot(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
+
+
+def annotated(polarity: float, aspect: float, intensity: float) -> Counts:
+    """Return one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin, total sentiment)."""
+    first, second = _one_hot(polarity), added(_one_hot(aspect), intensity)
+    return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
+
+
+def added(counts: Counts, factor: float) -> Counts:
+    """Counts times a number."""
+    return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
+
+
+def _one_hot(sign: float) -> Counts:
+    return (float(sign > 0), float(sign == 0), float(sign < 0))
+
+
+def _vader() -> Iterator[Entry]:
+    """The file inside vaderSentiment: term, mean, deviation and ratings between tabs, no header, no quoting."""
+    spec = importlib.util.find_spec("vaderSentiment")
+    if spec is None or not spec.submodule_search_locations:
+        raise NotAvailable("text.lexicon=vader needs the package vaderSentiment: pip install vaderSentiment")
+    path = Path(next(iter(spec.submodule_search_locations))) / "vader_lexicon.txt"
+    return _plain_rows(path.read_text(encoding="utf-8").splitlines(), "mean", VADER)
+
+
+def _plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[Entry]:
+    """Read a word and its valence between tabs; further columns are ignored."""
+    for number, line in enumerate(filter(str.strip, lines), start=1):
+        word, valence, *_ = [*line.split("\t"), ""]
+        yield _entry({"word": word, value: valence}, "word", value, _Place(file, number))
+
+
+def _published(lines: list[str]) -> str:
+    """Return the scale (`SCALES`) of a published lexicon without a header; empty: it is none."""
+    rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
+    if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
+        return "mean"
+    whole = [int(row[1]) for row in rows if len(row) == 2 and _WHOLE.fullmatch(row[1].strip())]
+    return "score" if rows and len(whole) == len(rows) and 1 < max(map(abs, whole)) <= SCALES["score"] else ""
+
+
+def _rows(text: str, file: str) -> Iterator[Entry]:
+    if text.lstrip().startswith(("[", "{")):
+        return _objects(text, file)
+    lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
+    value = _published(lines)
+    return _plain_rows(lines, value, file) if value else _table(lines, file)
+
+
+def _objects(text: str, file: str) -> Iterator[Entry]:
+    try:
+        rows = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is no valid JSON: {str(error)[:100]}", file=file) from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        what = "a list" if isinstance(rows, list) else "an object"
+        raise DataError(f"is JSON of {what} of {len(rows)}; a lexicon is a list of objects, one for a word", file=file)
+    for number, row in enumerate(rows, start=1):
+        cells = {key: str(cell) for key, cell in row.items()}
+        word, value = _columns(cells, json.dumps(row, ensure_ascii=False), file)
+        yield _entry(cells, word, value, _Place(file, number))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its keys in lower case; of a key that is there twice one value would be lost."""
+    found = {key.strip().lower(): cell for key, cell in pairs}
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
+def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
+    word = next((name for name in WORD_COLUMNS if name in names), None)
+    value = next((name for name in SCALES if name in names), None)
+    if word is None or value is None:
+        raise DataError(
+            f"a lexicon begins with a line that names its columns: one of {', '.join(WORD_COLUMNS)}, and one of "
+            f"{', '.join(SCALES)}; here it is {head[:80]!r}",
+            file=file,
+        )
+    return word, value
+
+
+def _table(lines: list[str], file: str) -> Iterator[Entry]:
+    head = lines[0] if lines else ""
+    delimiter = next((each for each in "\t,;" if each in head), "\t")
+    if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
+        raise DataError(f"a list of {len(lines)} words and no polarity of any; {_NEEDS}", file=file)
+    rows = csv.reader(lines, delimiter=delimiter)
+    try:
+        header = [name.strip().lower() for name in next(rows, [])]
+        word, value = _columns(header, head, file)
+        for number, row in enumerate((row for row in rows if row), start=1):
+            if len(row) != len(header):
+                raise DataError(f"{len(row)} columns where the header names {len(header)}", file=file, row=number)
+            place = _Place(file, number, "" if delimiter == "," else ",")
+            yield _entry(dict(zip(header, row, strict=True)), word, value, place)
+    except csv.Error as error:
+        raise DataError(f"is no readable table: {error}", file=file, row=rows.line_num - 1) from None
+
+
+class _Place(NamedTuple):
+    file: str
+    row: int
+    comma: str = ""
+    """A comma where it may stand for the decimal point."""
+
+    def where(self, field: str) -> dict[str, Any]:
+        return {"file": self.file, "row": self.row, "field": field}
+
+    def number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
+        try:
+            found = float(_number(cells[field], self.comma))
+        except ValueError:
+            found = math.nan
+        if not low <= found <= high or math.isinf(found):
+            bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} up"
+            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.where(field))
+        return found
+
+    def sign(self, cells: Mapping[str, str], field: str) -> float:
+        found = self.number(cells, field, -1, 1)
+        if found not in (-1, 0, 1):
+            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.where(field))
+        return found
+
+
+def _number(cell: str, comma: str) -> str:
+    plain = cell.strip().replace("\N{MINUS SIGN}", "-")
+    return plain.replace(comma, ".") if comma else plain
+
+
+def _entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> Entry:
+    name = cells[word].strip()
+    if not name:
+        raise DataError("the word is missing", **place.where(word))
+    if "aspect_polarity" in cells:
+        polarity = place.sign(cells, value)
+        aspect = place.sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
+        given = cells.get("intensity", "").strip()
+        return Entry(name, annotated(polarity, aspect, place.number(cells, "intensity", 0, math.inf) if given else 0.0))
+    scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
+    return Entry(name, counts_of(place.number(cells, value, -scale, scale) / scale))
+
 
 NEUTRAL = 1 / 3
 SMOOTHING = 1.0

@@ -1,16 +1,23 @@
-"""Parts of speech: HanTa's own tags made the twelve universal ones."""
+"""Parts of speech: HanTa's own tags made the twelve universal ones; the language and script of texts."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import importlib.metadata
+import logging
 import re
+import sqlite3
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.cache import cache_folder
 from core.text.normalise import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MARK
+from core.text.words import split_words
 
 TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "PUNCT", "X")
 """Ids 1 to 12, in this order: the universal tags of Petrov, Das and McDonald (2012), PUNCT for their dot. X is whatever
@@ -130,3 +137,103 @@ def _hanta(language: str) -> Any:
     # Rare words come again and again; what they may be is the slowest part and depends on the word only.
     tagger.analyze_forward = functools.lru_cache(1 << 17)(tagger.analyze_forward)
     return tagger
+
+
+SAMPLE = 2000
+"""Texts that are looked at, evenly spread."""
+LEAST = 0.08
+"""Share of running words that are function words of a language, below which a text is not taken to be in it."""
+
+# Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
+FUNCTION_WORDS = {
+    "en": "the and of to is that it for you with this are not have but they from i'm it's my what there which would",
+    "de": "der die das und ist nicht ich zu ein eine mit auf für den dem sich auch es wie noch aber wir sie im hat",
+    "nl": "het een van ik niet dat op zijn voor maar ook je wel aan bij nog uit deze heeft wordt naar hij dit wat zo",
+}
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """The code of the language that most texts seem to be in, of those in `FUNCTION_WORDS`; empty for any other."""
+    step = max(1, len(texts) // SAMPLE)
+    counts = Counter(word.lower() for text in texts[::step] for word in split_words(text) if word[0].isalpha())
+    total = sum(counts.values())
+    shares = {name: sum(counts[each] for each in words.split()) for name, words in FUNCTION_WORDS.items()}
+    best = max(shares, key=lambda name: shares[name])
+    return best if total and shares[best] / total >= LEAST else ""
+
+
+def script_of(texts: Sequence[str]) -> str:
+    """The script of most letters, as Unicode names it (Latin, Hangul, Bengali …); empty without letters."""
+    step = max(1, len(texts) // SAMPLE)
+    letters = Counter(letter for text in texts[::step] for letter in text if letter.isalpha())
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[unicodedata.name(letter, "unknown").split()[0].split("-")[0].capitalize()] += count
+    return max(scripts, key=lambda name: scripts[name]) if scripts else ""
+
+
+log = logging.getLogger(__name__)
+
+FILE = "tags.sqlite"
+BUSY_S = 20
+AT_ONCE = 500
+
+
+def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
+    """Return one byte per word of each text: `tagger.tag`, kept under the words and the tagger's version."""
+    keys = [_key(tagger, words) for words in texts]
+    try:
+        with _opened(cache_folder() / FILE) as kept:
+            return _through(kept, tagger, keys, texts)
+    except (sqlite3.Error, OSError) as error:
+        log.warning("tags are not kept: %s: %s", cache_folder() / FILE, error)
+        return [bytes(tagger.tag(words)) for words in texts]
+
+
+def _through(
+    kept: sqlite3.Connection, tagger: Tagger, keys: Sequence[bytes], texts: Sequence[Sequence[str]]
+) -> list[bytes]:
+    found: dict[bytes, bytes] = {}
+    for start in range(0, len(keys), AT_ONCE):
+        part = keys[start : start + AT_ONCE]
+        marks = ",".join("?" * len(part))
+        found.update(kept.execute(f"SELECT key, tags FROM tags WHERE key IN ({marks})", part))
+        new = {}
+        for key, words in zip(part, texts[start : start + AT_ONCE], strict=True):
+            if len(found.get(key, ())) != len(words):
+                found[key] = new[key] = bytes(tagger.tag(words))
+        if new:
+            with kept:
+                kept.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", new.items())
+    return [found.get(key, b"") for key in keys]
+
+
+def _key(tagger: Tagger, words: Sequence[str]) -> bytes:
+    content = "\n".join((tagger.version, *words))  # no word holds a line break
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """The table of tags; a damaged file is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        connection = _connect(path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):  # locked or not to be opened, not damaged
+            raise
+        log.warning("%s is damaged (%s) and started again", path, error)
+        path.unlink()
+        connection = _connect(path)
+    with contextlib.closing(connection):
+        yield connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_S)
+    try:
+        connection.execute("CREATE TABLE IF NOT EXISTS tags (key BLOB PRIMARY KEY, tags BLOB NOT NULL) WITHOUT ROWID")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

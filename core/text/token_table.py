@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from core.text.lexicon import NEUTRAL, neutral_share
-from core.text.pieces import buckets
 from core.text.tokenizer import Encoding, Tokenizer
+from core.text.words import buckets
 
 
 class Padded(NamedTuple):

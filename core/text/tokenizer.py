@@ -19,15 +19,12 @@ from core.exceptions import ConfigError
 from core.stored import Count
 from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
-from core.text.lexicon import Lexicon, smoothed
-from core.text.lexicon_files import Counts
+from core.text.lexicon import Counts, Lexicon, smoothed
 from core.text.normalise import prepare, prepare_all, read_lengths
 from core.text.pair import MARK, SIGN, kept, parted, unsigned
-from core.text.pieces import buckets
-from core.text.tag_cache import tag_texts
-from core.text.tags import UNTAGGED, Tagger
+from core.text.tags import UNTAGGED, Tagger, tag_texts
 from core.text.typed import Span, typed_words
-from core.text.words import is_bare_mark, split_words, word_pattern
+from core.text.words import buckets, is_bare_mark, split_words, word_pattern
 
 VERSION = 1
 T = TypeVar("T")
@@ -115,7 +112,7 @@ class Tokenizer(ABC):
     counts: np.ndarray | None = None
     """(V, 3K): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
     buckets: int = 0
-    """For the character n-grams of words, where the model reads them beside the words (`core.text.pieces`); 0: none."""
+    """For the character n-grams of words, where the model reads them beside the words (`core.text.words`); 0: none."""
     pairs: bool = False
     """Whether a mark between two texts (`core.text.pair`) is read as one; else it is a sign as any other."""
     notes: tuple[str, ...] = ()

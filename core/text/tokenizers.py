@@ -14,14 +14,12 @@ from core.exceptions import ConfigError, RunDamaged
 from core.paths import regular_bytes
 from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
-from core.text.language import language_of, script_of
 from core.text.lexicon import Lexicon
-from core.text.ngrams import NGramTokenizer
+from core.text.ngrams import NGramTokenizer, WordTokenizer
 from core.text.pair import are_pairs, parted
 from core.text.pretrained import PretrainedTokenizer, Published
-from core.text.tags import NAMES, Tagger
+from core.text.tags import NAMES, Tagger, language_of, script_of
 from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
-from core.text.word_level import WordTokenizer
 
 log = logging.getLogger(__name__)
 

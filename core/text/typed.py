@@ -11,8 +11,7 @@ import numpy as np
 
 from core.text.clusters import joined
 from core.text.config import TextConfig
-from core.text.lookalikes import BREAK, ENTITY
-from core.text.normalise import LINK, USER, read_lengths
+from core.text.normalise import BREAK, ENTITY, LINK, USER, read_lengths
 from core.text.words import word_pattern
 
 Span = tuple[int, int]

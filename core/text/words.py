@@ -1,11 +1,17 @@
-"""What a word is: the one pattern that the word tokenizer and the n-gram baseline share."""
+"""What a word is: the one pattern of the word tokenizer and the n-gram baseline; its pieces, and passages of words."""
 
 from __future__ import annotations
 
 import functools
+import math
+import operator
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
+from zlib import crc32
+
+from core.exceptions import InputError
 
 _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
@@ -67,3 +73,41 @@ def is_bare_mark(text: str) -> bool:
         character.isalnum() or (unicodedata.category(character) == "So" and not character.isascii())
         for character in text
     )
+
+
+SHORTEST, LONGEST = 3, 5
+CHARACTERS = 32
+"""Of a longer word only so many are cut into pieces: no word has more than 93."""
+
+
+def pieces(word: str) -> list[str]:
+    """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, in order; repeats are kept."""
+    whole = f"<{word}>"[: CHARACTERS + 2]
+    lengths = range(SHORTEST, min(LONGEST, len(whole)) + 1)
+    return [whole[start : start + size] for size in lengths for start in range(len(whole) - size + 1)]
+
+
+def buckets(word: str, count: int) -> list[int]:
+    """Return the bucket of each piece, 1 to `count`: CRC-32 of its UTF-8, the same everywhere and always."""
+    return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in pieces(word)]
+
+
+def words_of_passage(asked: int) -> int:
+    """Return how many words a passage has at most; 0: texts are read as a whole; refuse anything else."""
+    try:
+        words = operator.index(asked)
+    except TypeError:
+        words = -1
+    if isinstance(asked, bool) or words < 0:
+        raise InputError(f"--passage {asked}: words of a passage, 1 at least; 0 reads each text as a whole")
+    return words
+
+
+def passages(text: str, words: int) -> list[str]:
+    """Cut a text into passages of so many words at most, as equal in length as can be; no word is cut."""
+    found = text.split()
+    if len(found) <= words:
+        return [text]
+    count = math.ceil(len(found) / words)
+    ends = [len(found) * place // count for place in range(count + 1)]
+    return [" ".join(found[start:end]) for start, end in pairwise(ends)]

@@ -1,5 +1,6 @@
 """AdamW (Loshchilov and Hutter, 2019) to the bit as `torch.optim.AdamW(fused=True)`, its state by parameter name.
 
+Its groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
 Every optimizer class of torch imports torch's compiler when one is made: a second that each training would begin with.
 """
 
@@ -12,13 +13,17 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
+from core.models.build import Model
+from core.models.encoder import EncoderClassifier
+from core.training.config import TrainingConfig
+
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """The state of one parameter: updates so far, and the running means of its gradient and of its square."""
 BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
 class AdamW:
-    """The optimizer of the groups that `core.training.parameters.parameter_groups` makes."""
+    """The optimizer of the groups that `parameter_groups` makes."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
         """`groups`: each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
@@ -69,3 +74,45 @@ class AdamW:
         self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=parameter.device)
         self.moments["exp_avg"][name] = torch.zeros_like(parameter)
         self.moments["exp_avg_sq"][name] = torch.zeros_like(parameter)
+
+
+def freeze(model: Model, config: TrainingConfig) -> None:
+    """Keep what stands below `config.frozen` from learning, and nothing else."""
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(_depth(model, name) >= config.frozen)
+
+
+def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
+    """Return groups for AdamW, each with the `names` of its parameters; every trainable one is in exactly one.
+
+    `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
+    far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
+    """
+    lambdas = model.lambda_parameters()
+    groups: dict[tuple[str, float], list[str]] = {}
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    for name, parameter in named.items():
+        spared = config.decay == "matrices" and parameter.ndim < 2
+        role = "lambda" if name in lambdas else "vectors" if spared else "weights"
+        below = _head(model) - _depth(model, name)
+        factor = config.lambda_lr if role == "lambda" else 1.0
+        groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
+    order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
+    return [
+        {
+            "role": role,
+            "names": names,
+            "params": [named[name] for name in names],
+            "weight_decay": config.weight_decay if role == "weights" else 0.0,
+            "rate": rate,
+        }
+        for (role, rate), names in sorted(groups.items(), key=lambda each: order[each[0][0]])
+    ]
+
+
+def _depth(model: Model, name: str) -> int:
+    return model.depth(name) if isinstance(model, EncoderClassifier) else 0
+
+
+def _head(model: Model) -> int:
+    return len(model.layers) + 1 if isinstance(model, EncoderClassifier) else 0

@@ -21,10 +21,10 @@ from core.models.trace import Batch
 from core.text.ids import FIRST, UNKNOWN
 from core.text.lexicon import NEUTRAL
 from core.text.token_table import TokenTable
+from core.training.adamw import parameter_groups
 from core.training.config import TrainingConfig
 from core.training.device import check_precision, repeatable
 from core.training.history import HistoryWriter
-from core.training.parameters import parameter_groups
 from core.training.stage import Events, Stage
 
 SHARE = 0.15

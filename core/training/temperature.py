@@ -14,6 +14,7 @@ import numpy as np
 
 from core.data.table import Task
 from core.exceptions import DataError
+from core.lazy import scipy
 from core.training.scaling import Scaling
 
 ABSENT = -1e4
@@ -54,9 +55,6 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
     """
     # Own: scikit-learn's temperature scaling knows one label per text only, and has no smoothing: where all decisions
     # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
-    from scipy.optimize import minimize_scalar
-    from scipy.special import log_expit, log_softmax
-
     logits = np.asarray(logits, np.float64)
     there = np.abs(logits).min(0, initial=np.inf) < -ABSENT / 2
     centre = np.broadcast_to(Scaling(1.0, tuple(prior)).centre("single" if labels.ndim == 1 else "multi"), len(there))
@@ -75,17 +73,17 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
     def cross_entropy(log_temperature: float) -> float:
         cooled = centre + away / np.exp(log_temperature)
         if labels.ndim == 1:
-            return -float((smooth * log_softmax(cooled, 1)).sum(1).mean())
-        return -float((smooth * log_expit(cooled) + (1 - smooth) * log_expit(-cooled)).mean())
+            return -float((smooth * scipy.special.log_softmax(cooled, 1)).sum(1).mean())
+        return -float(
+            (smooth * scipy.special.log_expit(cooled) + (1 - smooth) * scipy.special.log_expit(-cooled)).mean()
+        )
 
     limit = np.log(LARGEST)
-    return float(np.exp(minimize_scalar(cross_entropy, bounds=(-limit, limit), method="bounded").x))
+    return float(np.exp(scipy.optimize.minimize_scalar(cross_entropy, bounds=(-limit, limit), method="bounded").x))
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
     """Return what the scaled probabilities (n, C) of a run were before, so at T = 1; float64."""
-    from scipy.special import expit, softmax
-
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given
@@ -95,4 +93,4 @@ def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.nd
         logs -= np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))
     centre = np.array(scaling.centre(task))
     trained = centre + temperature * (logs - centre)
-    return softmax(trained, 1) if task == "single" else expit(trained)
+    return scipy.special.softmax(trained, 1) if task == "single" else scipy.special.expit(trained)

@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.interpret.editable import LARGEST, STRONGEST, Editable, allowed
-from core.interpret.edits import Edits
+from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, allowed
 from core.interpret.trace_summary import Learned, learned
-from core.numbers import signed
+from core.numbers import number, signed, subscript
 from core.runs.record import RunRecord
 from core.text.clusters import clipped
 from dashboard.figures.attention import map_names
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, attended, layer
-from dashboard.figures.numbers import number, subscript
-from dashboard.figures.pushes import full_colour
+from dashboard.figures.pushes import full_colour, shade_push
 from dashboard.figures.sentence import difference, subtracts
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, Tokens, readable
-from dashboard.figures.words import STEPS, TOWARDS, sides, target
+from dashboard.figures.theme import Look, Tokens
+from dashboard.figures.words import TOWARDS, sides, target
 
 if TYPE_CHECKING:
     from core.interpret.lambdas import LambdaCurve, LambdaCurves
@@ -97,7 +95,7 @@ Cells = dict[str, Any]
 STEP = 0.01  # of a slider
 
 
-def of_lambda(shown: Levers, at: int, component: int) -> Cells:
+def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     """Describe the slider of a λ above the column that it weighs."""
     own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
     mean = " on average" if shown.learned.varies else ""
@@ -115,18 +113,18 @@ def of_lambda(shown: Levers, at: int, component: int) -> Cells:
     }
 
 
-def of_factor(shown: Levers) -> Cells:
-    """Describe the slider of a factor on every λ that is not set by hand."""
-    curve = shown.curves and shown.curves.curves[-1]
-    return {
-        "part": "l",
-        "label": "all λ ×",
-        "about": "factor on every λ that is not set by hand, trained at 1",
-        **{"low": 0.0, "high": LARGEST, "step": STEP, "learned": 1.0},
-        "value": shown.edits.factor,
-        "moved": shown.edits.factor != 1,
-        "curve": curve and _curve(shown, curve),
-    }
+def describe_factors(shown: Levers) -> Iterator[Cells]:
+    """Describe the sliders of factors: on every λ that is not set by hand, and on what a lexicon adds."""
+    if shown.curves:
+        about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
+        yield {**_factor("l", "all λ ×", about, LARGEST, value), "curve": _curve(shown, shown.curves.curves[-1])}
+    if shown.allowed.lexical == "add":
+        yield _factor("s", "lexicon ×", "strength of the lexicon’s term, trained at 1", STRONGEST, shown.edits.lexical)
+
+
+def _factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
+    span = {"low": 0.0, "high": high, "step": STEP, "learned": 1.0}
+    return {"part": part, "label": label, "about": about, **span, "value": value, "moved": value != 1}
 
 
 def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
@@ -139,19 +137,7 @@ def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
     }
 
 
-def of_strength(shown: Levers) -> Cells:
-    """Describe the slider of the strength of what a lexicon adds."""
-    return {
-        "part": "s",
-        "label": "lexicon ×",
-        "about": "strength of the lexicon’s term, trained at 1",
-        **{"low": 0.0, "high": STRONGEST, "step": STEP, "learned": 1.0},
-        "value": shown.edits.lexical,
-        "moved": shown.edits.lexical != 1,
-    }
-
-
-def of_gate(shown: Levers, token: int, word: str) -> Cells:
+def describe_gate(shown: Levers, token: int, word: str) -> Cells:
     """Describe the slider of the gate of a token in the layer that the page looks into."""
     at = shown.layer
     own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
@@ -183,7 +169,7 @@ class _Painter:
 
     def __init__(self, shown: Levers, tokens: Tokens) -> None:
         self.shown, self.tokens, self.digits = shown, tokens, 2 if shown.allowed.heads <= LONG - 2 else 1
-        self.towards, self.away = sides(shown.record, shown.parts.target, tokens)
+        self.ramps = sides(shown.record, shown.parts.target, tokens)
         self.top = full_colour(shown.push(part) for part in shown.parts.parts)
         self.parts, self.before = _places(shown.parts), _places(shown.before)
 
@@ -210,15 +196,11 @@ class _Painter:
             return []
         push = self.shown.push(part)
         plain = abs(push) < 0.5 / 10**self.digits
-        scale = self.towards if push >= 0 else self.away or self.towards
-        colour = scale[min(STEPS, round(STEPS * abs(push) / self.top))]
         behind = ":mean" if self.shown.mean else ""
         cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
             "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
-            "colour": colour,
-            "ink": readable(self.tokens, colour),
-            "away": push < 0 and not self.away and colour != self.tokens.paper,
+            **shade_push(push, self.top, self.ramps, self.tokens),
             "off": bool(how),
             "about": self._about(name, part, self.before.get(place), how),
         }
@@ -247,10 +229,7 @@ def _draw(shown: Levers, look: Look) -> Component:
     what = "answer" if shown.record.task == "single" else "most probable label"
     data = {
         "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
-        "alone": [
-            *([of_factor(shown)] if shown.curves else []),
-            *([of_strength(shown)] if shown.allowed.lexical == "add" else []),
-        ],
+        "alone": list(describe_factors(shown)),
         "layer": shown.layer + 1,
         "changed": shown.edits.words(),
         "note": "as edited" if shown.edits else "",
@@ -305,7 +284,7 @@ def _lexicon(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
 
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits = shown.allowed, shown.edits
-    above = [of_lambda(shown, at, component) for component in range(1, can.components)]
+    above = [describe_lambda(shown, at, component) for component in range(1, can.components)]
     yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
     whole = _heads(shown, paint, at)
     for head in range(can.heads):
@@ -342,7 +321,7 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
             cells += paint.cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
-            rows.append({"label": "gate", "gates": [of_gate(shown, *each) for each in words.items()]})
+            rows.append({"label": "gate", "gates": [describe_gate(shown, *each) for each in words.items()]})
     press = "press for the mean" if shown.mean else "press to close it"
     about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
     return {**about, "columns": [clipped(word, LONG) for word in words.values()], "rows": rows}

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.numbers import number, subscript
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import number, subscript
 from dashboard.figures.theme import Look, sequential, template, two_sided
 
 STRIPES = 48  # at most about so many across a map: more would be a grey of their own

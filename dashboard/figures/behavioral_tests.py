@@ -13,12 +13,12 @@ from core.behaviour.judge import Answer, Judged
 from core.behaviour.rates import TOLERATED
 from core.behaviour.report import report
 from core.behaviour.suite import Case, SuiteTest
+from core.numbers import count, number
 from dashboard.figures.drawing import Column as TableColumn
 from dashboard.figures.drawing import Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
-from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look, Tokens
 
 NAMED = 3

@@ -13,11 +13,11 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.verdict import MEANING, POINTS, THRESHOLDS, Belief, Measured, Number, Outcome, Verdict, judge
+from core.numbers import count, number
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import IntervalTable, Words
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look

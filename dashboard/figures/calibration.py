@@ -15,6 +15,7 @@ from core.evaluation.costs import cost, priced
 from core.evaluation.intervals import wilson
 from core.evaluation.metrics import changed, evaluate
 from core.exceptions import NotAvailable
+from core.numbers import count, number
 from core.training.temperature import as_trained
 from dashboard.figures import answers
 from dashboard.figures.decisions import (
@@ -30,8 +31,7 @@ from dashboard.figures.decisions import (
 )
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
-from dashboard.figures.panels import Panels
+from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
@@ -67,13 +67,6 @@ def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
     return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
 
 
-def _whiskers(values: Sequence[float], ends: Sequence[tuple[float, float]], look: Look) -> dict[str, Any]:
-    above = [high - value for value, (_, high) in zip(values, ends, strict=True)]
-    below = [value - low for value, (low, _) in zip(values, ends, strict=True)]
-    style = {"color": look.tokens.ink, "thickness": look.size(1.4), "width": 0}
-    return {"array": above, "arrayminus": below, **style}
-
-
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
     """Draw what came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
     t = look.tokens
@@ -83,7 +76,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         y=[each.true for each in bins],
         width=[0.92 * (each.high - each.low) for each in bins],
         marker={"color": [blend(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins], "cornerradius": 3},
-        error_y=_whiskers([each.true for each in bins], [each.interval for each in bins], look),
+        error_y=whiskers([each.true for each in bins], [each.interval for each in bins], look.size(1.4), t.ink),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
         hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
@@ -231,7 +224,7 @@ def _draw_costs(costs: Costs, look: Look) -> go.Figure:
     ends = costs.here["interval"]
     low, high = ends or (costs.here["cost"],) * 2
     at = costs.threshold, costs.here["cost"]
-    whisker = _whiskers([at[1]], [(low, high)], look)
+    whisker = whiskers([at[1]], [(low, high)], look.size(1.4), t.ink)
     threshold_ring(figure, at, f"cost %{{y:.3f}}{_ends_words(ends)}", look, error_y=whisker)
     threshold_line(figure, costs.threshold, look)
     dotted_line(figure, (costs.without, costs.without), look)

@@ -14,12 +14,12 @@ from core.evaluation.neighbourhood import NEIGHBOURS
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
 from core.models.provides import HEAD
+from core.numbers import count, number
 from core.runs.layers import Layers
 from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, Mapped, map_name, mapped
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_colours import Floats
+from dashboard.figures.map_drawing import Floats
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, class_colours, spread, template

@@ -12,19 +12,19 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.metrics import TUNED, named, title
+from core.metrics import named, title
+from core.numbers import count, number, subscript
 from core.runs.efficiency import Efficiency
-from core.runs.record import RunRecord
 from dashboard.figures.calibration import Bin, bin_table, reliability
 from dashboard.figures.comparing import METRIC, colour, compared, letter_of
 from dashboard.figures.decisions import TICKS, Decision, decide, dotted_line
 from dashboard.figures.figure import Figure
+from dashboard.figures.leaderboard import reached
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number, subscript
-from dashboard.figures.panels import Panels
+from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.ranking import Curve, draw_roc, roc_curves
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, spread
+from dashboard.figures.theme import SYMBOLS, Look, spread
 
 if TYPE_CHECKING:
     from core.runs.sides import Side
@@ -153,9 +153,6 @@ def _lambdas(source: Source) -> Lambdas:
     return found
 
 
-SYMBOLS = ("circle", "diamond", "square", "triangle-up")
-
-
 def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
     """Draw λ over the layers: a colour for each model, a symbol for each component."""
     t = look.tokens
@@ -274,7 +271,7 @@ def _read_costs(source: Source) -> Costs:
         points.append(Point(label(source, side), known["mean"], low, high, means, place))
         shown |= {record.run for record in side.model.records}
     for record in source.reader.runs():
-        value = _measured(record, source.split, shape.metric)
+        value = reached(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
             points.append(Point(record.run, value, None, None, _costs(source.reader.efficiency(record)), None))
@@ -284,11 +281,6 @@ def _read_costs(source: Source) -> Costs:
 def _costs(known: Efficiency) -> dict[str, float]:
     found = {name: getattr(known, name) for name in COSTS}
     return {name: float(value) * SCALE.get(name, 1) for name, value in found.items() if value}
-
-
-def _measured(record: RunRecord, split: str, metric: str) -> float | None:
-    results = record.results.get("tuned", {}) if metric.startswith(TUNED) else record.results
-    return results.get("metrics", {}).get(split, {}).get(metric.removeprefix(TUNED))
 
 
 def draw_costs(shape: Costs, look: Look) -> go.Figure:
@@ -341,23 +333,20 @@ def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: s
     t = look.tokens
     compared = bool(points) and points[0].place is not None
     colours = [t.right if point.place is None else colour(look, point.place) for point in points]
-    whiskers = {
-        "array": [(point.high or point.value) - point.value for point in points],
-        "arrayminus": [point.value - (point.low or point.value) for point in points],
-        "color": t.muted,
-        "thickness": look.size(1.2),
-        "width": 0,
-    }
+    values, ends = (
+        [each.value for each in points],
+        [(each.low or each.value, each.high or each.value) for each in points],
+    )
     figure.add_scatter(
         **at,
         x=[point.costs[name] for point in points],
-        y=[point.value for point in points],
+        y=values,
         mode="markers+text" if compared else "markers",
         text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
         textposition="middle right",
         textfont={"color": t.ink, "size": look.size(15)},
         marker={"color": colours, "size": look.size(11 if compared else 9)},
-        error_y=whiskers if compared else None,
+        error_y=whiskers(values, ends, look.size(1.2), t.muted) if compared else None,
         customdata=[[escape_text(point.name), _amount(point.costs[name]), number(point.value)] for point in points],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
+from core.numbers import count, number
 from core.runs.answers import Answers
 from core.runs.sides import paired
 from dashboard.figures.attention import MapRow, full_colour, map_grid
 from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import square
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend

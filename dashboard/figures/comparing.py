@@ -11,13 +11,13 @@ from core.evaluation import intervals
 from core.evaluation.comparison import METHOD, better, finding, lettered, rough, verdict
 from core.exceptions import InputError, NotAvailable
 from core.metrics import TUNED, USUAL, metrics_of, named, thresholded, title
+from core.numbers import count, number, plus_minus, signed, write_p
 from core.runs.comparison import by_column
 from core.runs.sides import SLICE
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Declared, IntervalTable, Mark, Words, axis
-from dashboard.figures.numbers import count, number, plus_minus, signed
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
@@ -130,8 +130,7 @@ def models_table(shape: Comparison, look: Look) -> IntervalTable:
         return Words(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
 
     def write_value(row: Mapping[str, Any]) -> str:
-        known = row["interval"] and None not in row["interval"]
-        return plus_minus(row["mean"], *row["interval"]) if known else number(row["mean"])
+        return plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
     def write_seeds(row: Mapping[str, Any]) -> str:
         spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
@@ -165,7 +164,7 @@ def _mark_difference(test: Test) -> Mark:
     said = signed(test["difference"], 3)
     if ends := test["interval"]:
         said += f", {signed(ends[0], 3)} to {signed(ends[1], 3)} at its Holm step"
-    said = f"{test['value']}: {said}, p after Holm {p_words(test['p_holm'])}" if "value" in test else said
+    said = f"{test['value']}: {said}, p after Holm {write_p(test['p_holm'])}" if "value" in test else said
     low, high = ends or (None, None)
     return Mark(test["difference"], low, high, tie=not better(test), said=said)
 
@@ -177,11 +176,6 @@ def _csv_of(tests: Sequence[Test]) -> Declared:
     """Declare all that is known of a test, the ends of its interval apart, the verdict last."""
     keys = [key for key in tests[0] if key != "interval"]
     return columns.also(*keys, low="interval.0", high="interval.1", verdict=verdict)
-
-
-def p_words(p: float) -> str:
-    """Write a p value: `0.078`, `< 0.001`."""
-    return "< 0.001" if p < 0.001 else number(p)
 
 
 def pairs_table(shape: Comparison) -> IntervalTable:
@@ -205,7 +199,7 @@ def pairs_table(shape: Comparison) -> IntervalTable:
             columns.name("pair", "Pair", call, "3.7rem"),
             columns.text("difference", "", lambda pair: signed(pair["difference"], 3), "3.9rem"),
             columns.interval("interval", "", _mark_difference, _AXIS),
-            columns.text("p", "p, Holm", lambda pair: p_words(pair["p_holm"]), "4.5rem", soft=True),
+            columns.text("p", "p, Holm", lambda pair: write_p(pair["p_holm"]), "4.5rem", soft=True),
             columns.text("rows", "rows needed", write_rows, "6rem", soft=True),
             columns.name("verdict", "", judge, "10.4rem"),
             _csv_of(shape.pairs),

@@ -11,11 +11,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.numbers import count, number
 from dashboard.figures import answers
 from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels, square
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend

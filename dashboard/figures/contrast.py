@@ -13,9 +13,9 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.interpret.push import log_odds
+from core.numbers import number, signed
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import number, signed
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 from dashboard.figures.words import TOWARDS, WORDS, Words, target

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
+from core.data.findings import plural
 from core.failures.counter_examples import Answer, CounterExample, example_table
-from core.text.direction import quoted
+from core.numbers import count, number
+from core.text.clusters import quoted
 from dashboard.figures.drawing import NOTHING, Column, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import count, number
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def progress_line(search: Searching) -> str:
     found = search.found
     best = "no other answer yet"
     if found.flip:
-        best = f"another answer after {_many(len(found.flip.moves), 'move')}, proof under way"
+        best = f"another answer after {plural(len(found.flip.moves), 'move')}, proof under way"
     return f"{count(found.readings)} of at most {count(found.allowed.readings)} texts read · {best}"
 
 
@@ -74,15 +75,16 @@ def verdict(search: Searching) -> tuple[str, str]:
         proof = "Every single move was read."
         if many > 1:
             proof = "Every smaller set of moves was read, and every one of this size."
-        return f"Proven the smallest within these moves: {_many(many, 'move')}", f"{proof} {read}"
-    return f"Smallest found: {_many(many, 'move')}", f"Not every set of this size or below was read. {early}"
+        return f"Proven the smallest within these moves: {plural(many, 'move')}", f"{proof} {read}"
+    return f"Smallest found: {plural(many, 'move')}", f"Not every set of this size or below was read. {early}"
 
 
 def allowed_line(allowed: Allowed) -> str:
     """Describe the set of moves."""
     return (
-        f"Moves: of {_many(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
-        f"{allowed.replacements_at_most} deleted or replaced; {_many(len(allowed.replacements), 'replacement')} in all."
+        f"Moves: of {plural(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
+        f"{allowed.replacements_at_most} deleted or replaced; "
+        f"{plural(len(allowed.replacements), 'replacement')} in all."
     )
 
 
@@ -121,10 +123,6 @@ def flip_table(search: Searching) -> pd.DataFrame:
         for each, moves in states
     ]
     return pd.DataFrame(rows).assign(target=found.target, verdict=found.verdict, readings=found.readings)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{count(number)} {what}{'' if number == 1 else 's'}"
 
 
 COLUMNS = {

@@ -12,21 +12,19 @@ import plotly.graph_objects as go
 
 from core.data.table import TEST
 from core.evaluation.intervals import wilson
+from core.numbers import count, number, plus_minus
 from core.text.clusters import clipped
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.panels import Panels
-from dashboard.figures.theme import Look, class_colours
+from dashboard.figures.theme import SYMBOLS, Look, class_colours
 
 _MARKS = {
     "lookalikes": "look-alikes read as one",
     "mark_elongation": "drawn-out words marked",
     "mark_capitals": "capitals marked",
 }
-SYMBOLS = ("circle", "diamond", "square", "triangle-up")
-"""Of models side by side: a shape for whom two colours look alike."""
 NAMED = 6  # more classes than this share one colour: seven are too many to distinguish
 
 

@@ -12,12 +12,11 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.failures.label_errors import doubted_rows
-from core.numbers import signed
+from core.numbers import count, number, signed, write_p
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, axis
-from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -112,10 +111,6 @@ def shifted(source: Source) -> Shifted:
     return Shifted(found, source.split)
 
 
-def _chance(p: float) -> str:
-    return "< 0.001" if p < 0.001 else number(p)
-
-
 def shift_rows(shown: Shifted) -> pd.DataFrame:
     """Return a row for each measure: AUC, words of a text, unknown words, the share of each class."""
     found = shown.found
@@ -135,14 +130,14 @@ def _draw_numbers(shown: Shifted, look: Look) -> Table:
         value = number if one else signed
         ends = f"{value(each['low'], 3)} to {value(each['high'], 3)}"
         means = ["" if one else number(each[name]) for name in ("training", "split")]
-        rows.append((each["measure"], *means, value(each["difference"], 3), ends, _chance(each["p"])))
+        rows.append((each["measure"], *means, value(each["difference"], 3), ends, write_p(each["p"])))
     table = pd.DataFrame(rows, columns=["Measure", *names])
     return Table(table, dict.fromkeys(names, Column(alignment="right")), narrow=True)
 
 
 def _mark_odds(each: Mapping[str, Any]) -> Mark:
     ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
-    said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {_chance(each['p_holm'])}"
+    said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {write_p(each['p_holm'])}"
     return Mark(each["log_odds"], each["low"], each["high"], said=said)
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from core.evaluation.intervals import Bands, bands, class_intervals, wilson
 from core.evaluation.metrics import confusion
 from core.evaluation.scores import HALF
+from core.numbers import count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
-from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.models.describe import Part, parts
+from core.numbers import count
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.figures.theme import SANS, Look
 

@@ -12,14 +12,14 @@ import plotly.graph_objects as go
 from core.behaviour.polarity import followed
 from core.exceptions import NotAvailable
 from core.interpret.templates import FILLER, PLACE, TEMPLATES, Step, steps
+from core.numbers import number
 from core.runs.record import RunRecord
 from dashboard.figures.comparing import colour
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, spread
+from dashboard.figures.theme import SYMBOLS, Look, spread
 
 if TYPE_CHECKING:
     from core.interpret.templates import Reach
@@ -121,9 +121,6 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
     figure.update_xaxes(title="words between", tickvals=x)
     figure.update_yaxes(title=chance, range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
     return figure.drawn()
-
-
-SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
 
 
 def distance_table(shape: Distance) -> pd.DataFrame:

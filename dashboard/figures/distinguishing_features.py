@@ -14,7 +14,7 @@ from core.failures.phrases import LEAST_Z, Overused
 from core.failures.report import made_by
 from core.failures.rules import WORD, Clause
 from core.failures.tags import CONSEQUENCES, called
-from core.numbers import signed
+from core.numbers import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
@@ -22,7 +22,6 @@ from dashboard.figures.error_rates import words_of
 from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.filtering import SELECT, analysis
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words, axis
-from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Option
 from dashboard.figures.theme import Look
 from dashboard.figures.words import positive

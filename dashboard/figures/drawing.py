@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import plotly.graph_objects as go
 
-from dashboard.figures.numbers import count, number
+from core.numbers import count, number
 from dashboard.figures.theme import SANS, Look, config
 
 if TYPE_CHECKING:

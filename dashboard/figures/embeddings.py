@@ -12,13 +12,11 @@ from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method,
 from core.exceptions import InputError, NotAvailable
 from core.failures.found_groups import FoundGroups
 from core.models.provides import EMBEDDING, HEAD, provides, spaces
+from core.numbers import count, number
 from core.runs.projections import MapFiles
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.text.clusters import clipped, isolated
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
-from dashboard.figures.map_drawing import Placed, Upon, draw_map
-from dashboard.figures.numbers import count, number
+from dashboard.figures.map_drawing import GROUP, Group, Placed, Shades, Upon, by_group, colouring, draw_map, ways
 from dashboard.figures.results import Stat
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look

@@ -13,13 +13,12 @@ from core.failures.risk import gathered as risks
 from core.failures.rules import RANGE
 from core.failures.selection import in_words
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
-from core.numbers import signed
+from core.numbers import count, number, percent, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.filtering import analysis
 from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words
-from dashboard.figures.numbers import count, number, percent
 
 SHOWN = 20
 FARTHEST = 16.0

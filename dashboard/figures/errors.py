@@ -19,14 +19,13 @@ from core.failures.neighbours import Neighbour
 from core.failures.selection import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
-from core.numbers import exact, signed
+from core.numbers import count, exact, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ORDER, SELECT, WRONG, analysis
 from dashboard.figures.interval_table import IntervalTable, Mark, Words, axis
-from dashboard.figures.numbers import count, number
 from dashboard.figures.pushes import full_colour, shade_push
 from dashboard.figures.theme import Look, Tokens, class_colours, readable
 from dashboard.figures.words import positive, sides

@@ -13,9 +13,9 @@ from core.failures.facets import CODES, OUTCOME, TAG, Facet, counts
 from core.failures.rules import Clause
 from core.failures.selection import ORDERS, in_words
 from core.failures.table import SEVERAL, Table
+from core.numbers import count
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
-from dashboard.figures.numbers import count
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 

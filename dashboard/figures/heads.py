@@ -10,11 +10,10 @@ import numpy as np
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
-from core.numbers import whole_percent
+from core.numbers import count, whole_percent
 from dashboard.figures.attention import SCALES, Floats, MapRow, block, coefficients, full_colour, map_grid, scaled
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import count
 from dashboard.figures.sentence import WINDOW, combined_rows, map_rows, subtracts
 from dashboard.figures.source import Option, Source, Span
 from dashboard.figures.theme import Look

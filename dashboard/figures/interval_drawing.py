@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from core.numbers import number
 from dashboard.figures.drawing import Component, Node, asset, element, write_node
 from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
-from dashboard.figures.numbers import number
 from dashboard.figures.theme import Look
 
 

@@ -12,14 +12,14 @@ import plotly.graph_objects as go
 from core.evaluation.metrics import per_class
 from core.evaluation.scores import HALF, label_names
 from core.exceptions import NotAvailable
-from core.metrics import METRICS, metrics_of
+from core.metrics import metrics_of
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import FEW, TICKS, Decision, Floats, Report
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
-from dashboard.figures.results import Stat
+from dashboard.figures.results import Measurement, Stat, find_metric, list_stats
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -93,38 +93,25 @@ def label_table(report: Report, tuned: Floats | None) -> pd.DataFrame:
 
 def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> list[Stat]:
     """Return the first numbers of a split at the chosen thresholds; the left end of AUPR is what guessing reaches."""
-    stats = []
-    for name in SHOWN:
-        value, low, high = _figure(record, split, name, choice)
-        if value is None:
-            continue
-        guessing = float(report.labels.mean()) if name == "average_precision" else 0.0
-        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
-        stats.append(Stat(METRICS[name].title_for("multi"), value, ends, len(report.examples), low, high))
-    return stats
+    found = {name: _find(record, split, name, choice) for name in SHOWN}
+    return list_stats(found, "multi", len(report.examples), {"average_precision": float(report.labels.mean())})
 
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Return every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
     rows = []
     for name, metric in metrics_of("multi").items():
-        value, low, high = _figure(record, split, name, AT_HALF)
-        if value is not None:
-            own = _figure(record, split, name, TUNED)
-            rows.append((name, metric.title_for("multi"), value, low, high, *own))
+        found = _find(record, split, name, AT_HALF)
+        if found[0] is not None:
+            rows.append((name, metric.title_for("multi"), *found, *_find(record, split, name, TUNED)))
     columns = ["metric", "title", "value", "low", "high", "tuned", "tuned_low", "tuned_high"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _figure(record: RunRecord, split: str, name: str, choice: str) -> tuple[float | None, float | None, float | None]:
+def _find(record: RunRecord, split: str, name: str, choice: str) -> Measurement:
     """Find a metric and its interval; what does not change with the thresholds is the same for both choices."""
-    results = record.results
-    for tree in (results.get("tuned", {}), results) if choice == TUNED else (results,):
-        value = tree.get("metrics", {}).get(split, {}).get(name)
-        if value is not None:
-            low, high = tree.get("intervals", {}).get(split, {}).get(name) or (None, None)
-            return value, low, high
-    return None, None, None
+    tuned = find_metric(record.results.get("tuned"), split, name)
+    return tuned if choice == TUNED and tuned[0] is not None else find_metric(record.results, split, name)
 
 
 def draw_labels(labels: Labels, look: Look) -> go.Figure:

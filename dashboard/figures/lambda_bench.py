@@ -10,11 +10,10 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
-from core.numbers import signed
+from core.numbers import number, signed, subscript
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import attended
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import number, subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from core.config import RunConfig
 from core.models.provides import provides
+from core.numbers import count, number, signed, subscript
 from core.papers.reported import Counterpart, counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard.figures.curves import Curves, Line, Place
 from dashboard.figures.drawing import Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number, signed, subscript
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look

@@ -11,7 +11,7 @@ from typing import Any
 from core.data.config import DataConfig
 from core.data.table import TEST, Task
 from core.metrics import METRICS, TUNED, USUAL, known_metrics, named, title
-from core.numbers import NARROW, shorten
+from core.numbers import NARROW, duration, number, plus_minus, shorten, signed
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
 from core.runs.seeds import Model, folded, seed_and_fold
@@ -19,7 +19,6 @@ from dashboard.figures.curves import Curves
 from dashboard.figures.drawing import Node
 from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import duration, number, plus_minus, signed
 from dashboard.figures.results import CORPUS, at
 from dashboard.figures.theme import Tokens, layer_colour
 
@@ -155,15 +154,15 @@ def _entry(model: Model, metric: str) -> Entry:
     return Entry(model, tuple(found.values()), *over_runs(found, ranges, named(metric).range), yardstick)
 
 
-def reached(record: RunRecord, metric: str) -> float | None:
-    """Return a metric of a run on test; None where it has not been measured."""
-    return _number(_find(record.results, metric, "metrics"))
+def reached(record: RunRecord, metric: str, split: str = TEST) -> float | None:
+    """Return a metric of a run on a split; None where it has not been measured."""
+    return _number(_find(record.results, metric, "metrics", split))
 
 
-def _find(results: Any, metric: str, kind: str) -> Any:
-    """Find a metric on test beside the others, or among those at tuned thresholds."""
+def _find(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
+    """Find a metric of a split beside the others, or among those at tuned thresholds."""
     name = metric.removeprefix(TUNED)
-    return at(at(results, "tuned") if name != metric else results, kind, TEST, name)
+    return at(at(results, "tuned") if name != metric else results, kind, split, name)
 
 
 def _number(value: Any) -> float | None:
@@ -338,8 +337,6 @@ def cost(found: Efficiency) -> str:
 def _value(entry: Entry) -> Cell:
     if entry.value is None:
         return Words(STATUS.get(entry.record.status, entry.record.status), title=shorten(entry.record.reason, SHOWN))
-    if entry.low is None or entry.high is None:
-        return number(entry.value)
     return plus_minus(entry.value, entry.low, entry.high)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from core.exceptions import NotAvailable
+from core.numbers import number
 from core.runs.record import RunRecord
 from dashboard.figures.curves import NUMBERS, NumberLine
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import number
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView

@@ -13,10 +13,10 @@ from core.evaluation.intervals import wilson
 from core.exceptions import NotAvailable
 from core.failures.found_groups import NONE, FoundGroups, rows_table
 from core.failures.table import Table
+from core.numbers import count, number
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, axis
-from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 
 

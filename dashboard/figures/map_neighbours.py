@@ -11,13 +11,12 @@ import pandas as pd
 from core.exceptions import NotAvailable
 from core.failures.neighbours import LOOKED_AT, Common, around, neighbours, place_of
 from core.models.provides import HEAD
-from core.numbers import whole_percent
-from core.text.direction import quoted
+from core.numbers import count, whole_percent
+from core.text.clusters import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ORDER, SELECT, analysis
-from dashboard.figures.numbers import count
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 

@@ -11,13 +11,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.numbers import signed
+from core.numbers import count, number, signed
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.pushes import Cell, Ramps, coloured_table, full_colour, ink_cell, push_cell
 from dashboard.figures.source import Option, Source

@@ -14,14 +14,14 @@ from core.evaluation.intervals import METHOD, wilson
 from core.evaluation.metrics import confusion, describe_absent
 from core.exceptions import NotAvailable
 from core.metrics import METRICS as DEFINED
+from core.numbers import count, number, plus_minus
 from dashboard.figures import answers, labels, results
 from dashboard.figures.confusion import confusion_table, draw_confusion
 from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, class_table
 from dashboard.figures.drawing import NOTHING, Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number, plus_minus
-from dashboard.figures.panels import Panels
+from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -146,13 +146,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
         y=names,
         mode="markers",
         marker={"size": look.size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
-        error_x={
-            "array": table["high"] - table["accuracy"],
-            "arrayminus": table["accuracy"] - table["low"],
-            "thickness": look.size(2),
-            "color": t.accent,
-            "width": 0,
-        },
+        error_x=whiskers(table["accuracy"], zip(table["low"], table["high"], strict=True), look.size(2), t.accent),
         customdata=table["n"],
         hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
     )
@@ -210,16 +204,10 @@ def measured_stats(measured: Evaluated) -> list[results.Stat]:
     """Return the first numbers, drawn between guessing and perfect."""
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
-    found = []
-    for name in (*names, "mae", "quadratic_kappa"):
-        if (value := at["metrics"].get(name)) is None:
-            continue
-        low, high = at["intervals"].get(name) or (None, None)
-        guessing = 0.5 if name == "roc_auc" else 1 / len(measured["labels"]) if name == "accuracy" else 0.0
-        lower = DEFINED[name].better == "lower"
-        ends = (0.0, 0.2 if value <= 0.2 else max(1.0, value)) if lower else (min(guessing, value), 1.0)
-        found.append(results.Stat(DEFINED[name].title_for(measured["task"]), value, ends, measured["n"], low, high))
-    return found
+    found = {name: results.find_metric(at, name) for name in (*names, "mae", "quadratic_kappa")}
+    guesses = {"roc_auc": 0.5, "accuracy": 1 / len(measured["labels"])}
+    ends = {name: min(guesses.get(name, 0.0), value) for name, (value, *_) in found.items() if value is not None}
+    return results.list_stats(found, measured["task"], measured["n"], ends)
 
 
 def evaluated_table(measured: Evaluated) -> pd.DataFrame:
@@ -228,10 +216,9 @@ def evaluated_table(measured: Evaluated) -> pd.DataFrame:
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
     rows = []
-    for name, value in at["metrics"].items():
-        low, high = at["intervals"].get(name) or (None, None)
+    for name in at["metrics"]:
         row = {"metric": name, "title": DEFINED[name].title_for(measured["task"])}
-        row |= {"value": value, "low": low, "high": high}
+        row |= dict(zip(("value", "low", "high"), results.find_metric(at, name), strict=True))
         row |= {"unseen": unseen["metrics"].get(name)} if unseen else {}
         rows.append(
             row | {model: (each.get(tuned) or each)["metrics"].get(name) for model, each in others.items() if each}
@@ -243,10 +230,8 @@ def evaluated_values(measured: Evaluated) -> pd.DataFrame:
     """Return the first metric of each value of the column."""
     by, name, rows = measured["by"], first_metric(measured), []
     for each in by["values"]:
-        low, high = each["intervals"].get(name) or (None, None)
-        row = {by["column"]: each["value"], "rows": each["n"], "value": each["metrics"].get(name)}
-        rows.append(row | {"low": low, "high": high})
-    return pd.DataFrame(rows)
+        rows.append((each["value"], each["n"], *results.find_metric(each, name)))
+    return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
 
 _NUMBERS = {"value": Column("Value", decimals=3), "low": Column("From", decimals=3), "high": Column("To", decimals=3)}

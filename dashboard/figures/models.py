@@ -14,10 +14,10 @@ from core.api.models import backbone_recipes
 from core.models.config import Family, ModelConfig
 from core.models.describe import marks, parameters
 from core.models.presets import PAPERS, PRESETS
+from core.numbers import count
 from core.runs.backbones import FOLDER, download, own_folder
 from core.runs.record import RunRecord
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import count
 
 _READS: dict[Family, str] = {
     "bilstm": "It reads the words one after the other, in both directions",

@@ -6,7 +6,7 @@ Plotly checks every part as it comes, and all earlier ones again: a figure of si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -107,6 +107,15 @@ class Panels:
 def _grid(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]]:
     layout = make_subplots(rows, columns, **grid).to_plotly_json()["layout"]
     return {name: axis for name, axis in layout.items() if name[1:].startswith("axis")}
+
+
+def whiskers(
+    values: Iterable[float], ends: Iterable[Sequence[float]], width: float, colour: str | None = None
+) -> dict[str, Any]:
+    """Return lines from values to the ends of their intervals, as Plotly takes them."""
+    gaps = [(high - value, value - low) for value, (low, high) in zip(values, ends, strict=True)]
+    above, below = ([gap[side] for gap in gaps] for side in (0, 1))
+    return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
 
 
 FEW = 4  # with fewer rows cells are large, and the names of rows stand upright

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.interpret.push import Most, most
-from core.numbers import signed
+from core.numbers import number, signed
 from dashboard.figures.drawing import Component
-from dashboard.figures.numbers import number
 from dashboard.figures.theme import Look, Tokens, ink_shade, readable
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from core.evaluation.intervals import CURVES, Band
 from core.evaluation.metrics import pr_points, roc_points
 from core.evaluation.scores import Single, precision_area, reached, roc_area
 from core.exceptions import NotAvailable
+from core.numbers import count, number
 from dashboard.figures import answers
 from dashboard.figures.decisions import TICKS, Decision, bands_of, dotted_line, ranked, rates, threshold_ring
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look

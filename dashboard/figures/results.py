@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from core.data.table import Task
 from core.metrics import METRICS
 from core.models.provides import provides
+from core.numbers import number, plus_minus
 from core.runs.record import RunRecord
 from core.text.pair import joined
 from dashboard.figures.decisions import Report
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import number, plus_minus
 
 if TYPE_CHECKING:
     import pandas as pd
+else:
+    from core.lazy import pandas as pd
 
 TEST = "test"
 
@@ -48,10 +50,9 @@ def headline(record: RunRecord) -> Headline | None:
     tree, yardstick = record.results, at(record.results, "yardstick")
     if record.task == "multi" and at(tree, "tuned", "metrics", TEST, metric) is not None:
         tree, yardstick = at(tree, "tuned"), at(yardstick, "tuned")
-    value = at(tree, "metrics", TEST, metric)
+    value, low, high = find_metric(tree, TEST, metric)
     if not isinstance(value, (int, float)):
         return None
-    low, high = at(tree, "intervals", TEST, metric) or (None, None)
     return Headline(value, low, high, at(yardstick, "splits", TEST, metric), name)
 
 
@@ -64,15 +65,11 @@ def at(tree: Any, *path: str) -> Any:
 
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return a row for each run, as words."""
-    import pandas as pd  # here and below: a page shows its head before that
-
     rows = []
     for record in records:
         found, accuracy = headline(record), ""
         if found is not None:
-            known = found.low is not None and found.high is not None
-            accuracy = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
-            accuracy += "" if record.task == "single" else " F1"
+            accuracy = plus_minus(found.value, found.low, found.high) + ("" if record.task == "single" else " F1")
         row = {"run": record.run, "status": record.status}
         row |= {"data": "" if record.status == "damaged" else data_name(record.config.data.name)}
         row |= {"model": record.described, "accuracy": accuracy}
@@ -94,34 +91,39 @@ class Stat:
     """What `n` counts, where a page shows several kinds of things."""
 
 
+Measurement = tuple[float | None, float | None, float | None]
+"""A metric and the ends of its 95 % interval; None: not measured."""
 SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 
-def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
-    """Return the first numbers of a split, drawn between guessing and perfect."""
+def find_metric(results: Any, *path: str) -> Measurement:
+    """Find a metric of recorded results, at the end of a path such as split and name."""
+    return at(results, "metrics", *path), *(at(results, "intervals", *path) or (None, None))
+
+
+def list_stats(
+    found: Mapping[str, Measurement], task: Task, n: int, guesses: Mapping[str, float], guess: float = 0.0
+) -> list[Stat]:
+    """Return metrics that were measured on n texts, drawn between guessing (`guesses`, else `guess`) and perfect."""
     stats = []
-    for name in SHOWN:
-        value = at(record.results, "metrics", split, name)
-        if value is None:
-            continue
-        low, high = at(record.results, "intervals", split, name) or (None, None)
-        guessing = 0.5 if name == "roc_auc" else 1 / len(report.classes)
-        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
-        stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
+    for name, (value, low, high) in found.items():
+        if value is not None:
+            worst = 0.2 if value <= 0.2 else max(1.0, value)
+            ends = (0.0, worst) if METRICS[name].better == "lower" else (guesses.get(name, guess), 1.0)
+            stats.append(Stat(METRICS[name].title_for(task), value, ends, n, low, high))
     return stats
+
+
+def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
+    """Return the first numbers of a split."""
+    found = {name: find_metric(record.results, split, name) for name in SHOWN}
+    return list_stats(found, "single", len(report.examples), {"roc_auc": 0.5}, 1 / len(report.classes))
 
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Return every recorded metric of a split with its interval: metric, title, value, low, high."""
-    import pandas as pd
-
-    values = at(record.results, "metrics", split) or {}
-    ranges = at(record.results, "intervals", split) or {}
-    rows = []
-    for name, value in values.items():
-        if name in METRICS:
-            low, high = ranges.get(name) or (None, None)
-            rows.append({"metric": name, "title": METRICS[name].title, "value": value, "low": low, "high": high})
+    names = [name for name in at(record.results, "metrics", split) or {} if name in METRICS]
+    rows = [(name, METRICS[name].title, *find_metric(record.results, split, name)) for name in names]
     return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])
 
 

@@ -10,12 +10,12 @@ import pandas as pd
 
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
-from core.failures.slice_metrics import FEW
+from core.failures.slices import FEW
 from core.metrics import title
+from core.numbers import count, number, signed
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import component
 from dashboard.figures.interval_table import Cell, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Source
 
 CLASS = "\x1f"
@@ -26,7 +26,7 @@ PARTS = ("precision", "recall", "f1")
 
 @dataclass(frozen=True)
 class Saved:
-    """The slices of a split and all its sentences, as `core.failures.slice_metrics.slice_report` gives them."""
+    """The slices of a split and all its sentences, as `core.failures.slices.slice_report` gives them."""
 
     slices: Sequence[Mapping[str, Any]]
     whole: Mapping[str, Any]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from core.interpret.edits import UNCHANGED, Edits
 from core.interpret.trace_summary import received as received_by
+from core.numbers import count, number, signed
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, component_rows
-from dashboard.figures.numbers import count, number, signed
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView

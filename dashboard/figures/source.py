@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from core.models.provides import provides
+from core.numbers import count, subscript
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER
 from dashboard.figures.mathml import mathml
-from dashboard.figures.numbers import count, subscript
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend, readable
 

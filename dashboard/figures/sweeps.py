@@ -11,13 +11,13 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.significance import METHOD
+from core.numbers import count, duration, number, signed
 from core.runs.sweep import STATES, TOGETHER, Plan, State
 from core.runs.sweep_drive import SweepState
 from core.text.clusters import clipped
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
 

@@ -16,10 +16,10 @@ from core.data.conll import OUTSIDE
 from core.data.findings import plural
 from core.evaluation.spans import KINDS, Found, Span, SpanScores, spans_of
 from core.exceptions import NotAvailable
+from core.numbers import count, number
 from dashboard.figures.drawing import Column, Component, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look, Tokens, blend, readable, sequential, template
 

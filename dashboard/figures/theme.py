@@ -10,6 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
+"""Of series side by side: a shape for whom two colours look alike."""
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
 
 

@@ -12,13 +12,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.exceptions import NotAvailable
+from core.numbers import number
 from core.text.lexicon import NEUTRAL, triples
 from core.text.tags import TAGS
 from dashboard.figures import heads
 from dashboard.figures.attention import MapRow, block, coefficient_names, hatched, map_grid
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import number
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, diverging, ink_shade, readable, sequential, shade, template, two_sided

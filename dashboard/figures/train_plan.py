@@ -10,10 +10,10 @@ from core.config import SETTINGS, RunConfig, idle, to_dict
 from core.data.kept_examples import NAME
 from core.models.config import ModelConfig
 from core.models.describe import marks
+from core.numbers import count, duration
 from core.recipes import RECIPES, Applied
 from core.runs.budget import Estimate, Size
 from core.settings import GROUPS
-from dashboard.figures.numbers import count, duration
 
 OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 """Every setting of the model, and those of other rooms that a part reads or that act on one."""

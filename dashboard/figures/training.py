@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from core.data.findings import plural
 from core.exceptions import NotAvailable
+from core.numbers import number, subscript
 from dashboard.figures.curves import Curves
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import number, subscript
-from dashboard.figures.panels import Panels
+from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, layer_colour, spread
 
@@ -44,6 +44,9 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
     figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
     line, hover = {"color": t.right, "width": look.size(1.4)}, "train loss %{y:.3f}<extra></extra>"
     figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line=line, hovertemplate=hover)
+    spans = None
+    if curves.validation_range:
+        spans = whiskers(curves.validation_metric, curves.validation_range, look.size(1.4))
     both = (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric))
     for column, (name, values) in enumerate(both, start=1):
         figure.add_scatter(
@@ -52,7 +55,7 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
             mode="lines+markers",
             line={"color": t.accent, "width": look.size(3)},
             marker={"size": look.size(8)},
-            error_y=_whiskers(curves, look) if column == 2 else None,
+            error_y=spans if column == 2 else None,
             hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
             col=column,
         )
@@ -72,18 +75,6 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
         figure.update_yaxes(range=[floor - 0.01, 1.01], dtick=0.1, tickformat=".1f", row=1, col=2)
     figure.update_layout(uirevision=LIVE)
     return figure.drawn()
-
-
-def _whiskers(curves: Curves, look: Look) -> dict[str, Any] | None:
-    if not curves.validation_range:
-        return None
-    pairs = list(zip(curves.validation_metric, curves.validation_range, strict=True))
-    return {
-        "array": [high - value for value, (_, high) in pairs],
-        "arrayminus": [value - low for value, (low, _) in pairs],
-        "thickness": look.size(1.4),
-        "width": 0,
-    }
 
 
 def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.numbers import signed
+from core.numbers import number, signed
 from core.runs.record import RunRecord
-from core.text.direction import direction, quoted
+from core.text.clusters import direction, quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map
-from dashboard.figures.numbers import number
 from dashboard.figures.pushes import STEPS, Pushed, Ramps, full_colour, shade_push, write_push
 from dashboard.figures.sentence import received
 from dashboard.figures.source import Option, Source

@@ -165,7 +165,7 @@ class ErrorReader(ModelReader):
         self, known: Callable[[], Known], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
         there, seen = known(), self.coded(record, author) if one.of_codes else None
-        return failures.slice_metrics.slice_report(self.store(), there.table, there.tagged, one, seen)
+        return failures.slices.slice_report(self.store(), there.table, there.tagged, one, seen)
 
     def sliced(self, sides: Sides, author: str | None = None) -> Sides:
         """Return the same sides with the rows of each saved slice; InputError: by none can they be compared."""

@@ -146,9 +146,7 @@ class RunReader:
     @kept(8, split_version)
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Return what is known of each text of a split."""
-        from dashboard.figures.decisions import points_frame  # pandas
-
-        return points_frame(self.read_predictions(record, split), record.classes)
+        return decisions.points_frame(self.read_predictions(record, split), record.classes)
 
     @kept(8, lambda self, record, split: self.version(record.run, split, TAGS))
     def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
@@ -225,7 +223,7 @@ class RunReader:
             if found.groups is not None:
                 return
             try:
-                groups = run_files.ties.ties(self.store(), models, board.metric) if len(models) > 1 else []
+                groups = run_files.comparison.ties(self.store(), models, board.metric) if len(models) > 1 else []
             except SentiscopeError as error:
                 groups, found.reason = [], str(error)
             found.groups = groups

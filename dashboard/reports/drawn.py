@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 
 from core.cells import BOM, csv_text
 from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.numbers import count
 from dashboard.figures.drawing import Component, Drawing, Node, Table, asset, element, write_node
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import count
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, config

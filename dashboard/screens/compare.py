@@ -13,7 +13,7 @@ import streamlit as st
 from core import failures
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
-from core.runs.efficiency import measure_apart
+from core.numbers import count
 from core.runs.record import RunRecord
 from core.runs.seeds import folded
 from dashboard import selection, state
@@ -23,7 +23,6 @@ from dashboard.figures.compare_sentences import CELLS, MAPS, MATRIX, Matrix, cel
 from dashboard.figures.comparing import BY, METRIC, MODELS, MOST, PAIR, PAIRS, WHERE, can_be_chosen, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import data_name
-from dashboard.figures.numbers import count
 from dashboard.figures.panels import cell_of
 from dashboard.figures.results import SENTENCE, headline
 from dashboard.figures.source import Source
@@ -32,7 +31,7 @@ from dashboard.widgets.figure import caption, heading, show, show_of, show_other
 from dashboard.widgets.messages import as_sentence, empty, finding, header, opening, problem, selection_note
 from dashboard.widgets.options import asked, choose, choose_split, pick
 from dashboard.widgets.report import report_button
-from dashboard.widgets.runs import chosen_record
+from dashboard.widgets.runs import chosen_record, measure_speed
 from dashboard.widgets.selected import MOST as MOST_ROWS
 from dashboard.widgets.selected import inside_button, mark_cell
 from dashboard.widgets.style import look, row_height
@@ -215,13 +214,7 @@ def _costs(source: Source) -> dict[str, Table]:
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.efficiency(each).one is None]
     if lacking and st.button("Measure speed and memory", icon=":material/timer:", key="measure"):
-        try:
-            with st.spinner("Measuring on one thread"):
-                measure_apart(data.store(), lacking)
-        except SentiscopeError as error:
-            problem("Nothing was measured", str(error))
-        else:
-            st.rerun()
+        measure_speed(lacking, "Measuring on one thread", "Nothing was measured")
     return dict(COST.numbers(shape))
 
 

@@ -19,6 +19,7 @@ from core.data.findings import plural
 from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
+from core.numbers import count
 from core.text.config import TextConfig
 from dashboard import access, state
 from dashboard.data import cards, data
@@ -26,7 +27,6 @@ from dashboard.data.cards import DataCard, Yardsticks
 from dashboard.figures import data as figures
 from dashboard.figures.data import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, Option, matching
-from dashboard.figures.numbers import count
 from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, path_file, show_decisions, upload, waiting
 from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar

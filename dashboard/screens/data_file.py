@@ -22,9 +22,9 @@ from core.data.findings import ReadingDecision, plural, shown
 from core.data.labeled_files import FileReport
 from core.data.table import Task
 from core.exceptions import SentiscopeError
+from core.numbers import count
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.numbers import count
 from dashboard.screens.data_rows import label_table
 from dashboard.widgets.figure import caption, show_table
 from dashboard.widgets.messages import literal, notes, problem

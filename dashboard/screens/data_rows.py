@@ -17,15 +17,14 @@ from core.data.config import DataConfig, listed
 from core.data.labels import WITHHELD
 from core.data.table import Dataset
 from core.failures.selection import Selection
+from core.numbers import count
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from core.text.direction import direction
+from core.text.clusters import clipped, direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.decisions import PHENOMENON
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, show_table
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record

@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.exceptions import NotAvailable, RunDamaged
 from core.models.provides import provides
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -20,7 +21,6 @@ from dashboard.figures.embeddings import COLOUR, DIMENSIONS, MAP, METHOD, TOOLS,
 from dashboard.figures.map_groups import MAP_GROUPS
 from dashboard.figures.map_neighbours import MAP_COMMON, MAP_NEIGHBOURS
 from dashboard.figures.models import reads_without
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import stats

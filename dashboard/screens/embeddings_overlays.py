@@ -12,10 +12,11 @@ from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.exceptions import NotAvailable, RunDamaged
 from core.failures.selection import Selection
 from core.models.provides import provides
+from core.numbers import count
 from core.runs import errands
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.class_separation import MAP_LAYERS
@@ -24,7 +25,6 @@ from dashboard.figures.filtering import SELECT
 from dashboard.figures.map_drawing import Placed
 from dashboard.figures.map_groups import MAP_GROUPS, Groups
 from dashboard.figures.map_neighbours import AT, LEAST, MAP_COMMON, MAP_NEIGHBOURS, Near, near_several
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
 from dashboard.widgets.figure import caption, heading_of, show

@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.exceptions import InputError, SentiscopeError
 from core.failures.selection import parse
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import Reading, sentences_table
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import coded_sessions
 from dashboard.screens.errors_reader import codes_part, elsewhere, reader

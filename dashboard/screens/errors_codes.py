@@ -21,14 +21,14 @@ from core.failures.codes import KEYS, Codes
 from core.failures.names import has_name, known_as
 from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Group, Selection, keep, parse
-from core.text.direction import quoted
+from core.numbers import count
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ABOUT_CODES, CodesShape, codes_shape, codes_table, note_codes
 from dashboard.figures.filtering import WRONG
 from dashboard.figures.interval_drawing import component
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import literal, problem
 from dashboard.widgets.style import look
@@ -153,15 +153,12 @@ def _draw_button(codes: Codes, shown: Analysis, keys: list[str]) -> None:
 
 
 def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
-    """A callback: the draw becomes the selection."""
-    try:
+    """Make the draw the selection; a callback."""
+    with state.refusals(state.CODES_REFUSED):
         made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=state.author())
-    except SentiscopeError as error:
-        state.put(state.CODES_REFUSED, str(error))
-        return
-    about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
-    selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
-    state.put(state.REDRAW, True)
+        about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
+        selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
+        state.put(state.REDRAW, True)
 
 
 def _code_all(codes: Codes, shown: Analysis, coded: Coded, keys: list[str]) -> None:
@@ -188,15 +185,12 @@ def _apart(shown: Analysis, shape: CodesShape) -> None:
 
 
 def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
-    """A callback: they are the selection, which says that it was made by codes: no shares are told of it."""
+    """Make them the selection, which says that it was made by codes: no shares are told of it; a callback."""
     about = f"coded differently by {known_as(pair['first'])} and {known_as(pair['second'])}"
-    try:
+    with state.refusals(state.CODES_REFUSED):
         rule = keep(data.store(), Group(tuple(row["key"] for row in pair["apart"]), about))
-    except SentiscopeError as error:
-        state.put(state.CODES_REFUSED, str(error))
-        return
-    selection.choose(shown.table.record, Selection((rule, "coded"), shown.table.split))
-    state.put(state.REDRAW, True)
+        selection.choose(shown.table.record, Selection((rule, "coded"), shown.table.split))
+        state.put(state.REDRAW, True)
 
 
 def _by_codes() -> bool:
@@ -234,14 +228,12 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "codes.csv"
         path.write_bytes(content)
-        try:
+        with state.refusals(state.CODES_REFUSED):
             taken = read_any(codes, shown.table, path, state.author())
             rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
             new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
             state.put(state.SAID_OF_CODES, f"Taken from {file.name}: {rows if taken['rows'] else entries}{new}")
             state.put(state.REDRAW, True)
-        except SentiscopeError as error:
-            state.put(state.CODES_REFUSED, str(error))
 
 
 NEW = "a new code"
@@ -302,11 +294,9 @@ def _button(label: str, act: Callable[[], object], hint: str | None = None, *, o
 
 def _do(act: Callable[[], object]) -> None:
     """Change the codebook; what is refused is said above the list."""
-    try:
+    with state.refusals(state.CODES_REFUSED):
         act()
         state.put(state.REDRAW, True)
-    except SentiscopeError as error:
-        state.put(state.CODES_REFUSED, str(error))
 
 
 LAST = 12
@@ -490,12 +480,9 @@ def in_words(shown: Analysis, said: str) -> str:
 
 
 def give_all(codes: Codes, shown: Analysis, keys: list[str], name: str, *, off: bool) -> None:
-    """A callback: one code to all selected sentences or from them, as one change."""
-    try:
+    """Give all selected sentences one code, or take it from them, as one change; a callback."""
+    with state.refusals(state.NOT_WRITTEN):
         codes.give(keys, [name], off=off, author=state.author(), run=shown.table.record.run)
-    except SentiscopeError as error:
-        state.put(state.NOT_WRITTEN, str(error))
-        return
-    word = "taken from" if off else "given to"
-    state.put(state.SAID_OF_CODES, f"{name} {word} {plural(len(keys), 'sentence')}; u takes that back")
-    state.put(state.REDRAW, True)
+        word = "taken from" if off else "given to"
+        state.put(state.SAID_OF_CODES, f"{name} {word} {plural(len(keys), 'sentence')}; u takes that back")
+        state.put(state.REDRAW, True)

@@ -19,9 +19,10 @@ from core.failures.rules import Clause, read
 from core.failures.selection import Selection, parse
 from core.failures.shift import DatasetShift
 from core.failures.tags import MODELS, WITH, called
+from core.numbers import count
 from core.runs import errands
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.analysis import Analysis
@@ -39,7 +40,6 @@ from dashboard.figures.distinguishing_features import (
 from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
-from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import caption, heading, heading_of, place, show
 from dashboard.widgets.messages import finding

@@ -8,13 +8,13 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.models.provides import provides
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, has_lambda, other_seeds
 from dashboard.figures.learned import NUMBERS_OF, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.models import reads_without
-from dashboard.figures.numbers import count
 from dashboard.figures.results import offered
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source

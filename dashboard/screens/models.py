@@ -7,11 +7,11 @@ import streamlit as st
 
 from core import systems
 from core.models.describe import parts
-from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
-from core.numbers import NARROW
+from core.numbers import NARROW, count
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
+from core.systems import nearest
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.diagram import DIAGRAM, Made
@@ -27,7 +27,6 @@ from dashboard.figures.models import (
     sizes_of,
     trial_frame,
 )
-from dashboard.figures.numbers import count
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show, show_table
 from dashboard.widgets.messages import header
@@ -51,7 +50,8 @@ def page() -> None:
     preset_table(frame)
     caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
     tables: dict[str, Table] = {"Presets": frame, **_whole(name, sizes, records)}
-    tables |= _departures(name) | _trials(name)
+    tables |= _list("Departures", departure_frame(name), DEPARTURES, f"Where {name} departs from its paper")
+    tables |= _list("Worth trying", trial_frame(name), TRIALS, f"What else could be asked of {name}")
     tables["Differences"] = _compare(name)
     tables |= _backbones(state.draft(state.PAPER, ALL))
     export_bar("models", tables)
@@ -97,24 +97,18 @@ def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table
     return dict(DIAGRAM.numbers(made))
 
 
-def _departures(name: str) -> dict[str, Table]:
-    frame = departure_frame(name)
-    if frame.empty:
-        return {}
-    heading("Departs from the paper in", "departures", note="and chooses, where the paper leaves it open")
-    titles = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
-    show_table(frame, f"Where {name} departs from its paper", titles)
-    return {"Departures": frame}
+DEPARTURES = ("Departs from the paper in", "departures", "and chooses, where the paper leaves it open")
+TRIALS = ("Worth trying", "trials", "settings that no preset changes, and what each would show")
+TITLES = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
+TITLES |= {"question": "Question", "set": "To find out, set"}
 
 
-def _trials(name: str) -> dict[str, Table]:
-    frame = trial_frame(name)
+def _list(file: str, frame: pd.DataFrame, head: tuple[str, str, str], about: str) -> dict[str, Table]:
     if frame.empty:
         return {}
-    heading("Worth trying", "trials", note="settings that no preset changes, and what each would show")
-    titles = {"question": "Question", "set": "To find out, set"}
-    show_table(frame, f"What else could be asked of {name}", titles)
-    return {"Worth trying": frame}
+    heading(*head[:2], note=head[2])
+    show_table(frame, about, {name: title for name, title in TITLES.items() if name in frame})
+    return {file: frame}
 
 
 def _backbones(paper: str) -> dict[str, Table]:

@@ -7,11 +7,11 @@ from functools import partial
 
 import streamlit as st
 
+from core.numbers import count, number
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, metric_names
-from dashboard.figures.numbers import count, number
 from dashboard.figures.results import headline, offered, run_frame
 from dashboard.screens.overview_table import arrival, board_table, bring_in
 from dashboard.widgets.export import export_bar

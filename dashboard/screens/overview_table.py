@@ -10,19 +10,16 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.exceptions import SentiscopeError
-from core.numbers import shorten
+from core.numbers import count, shorten
 from core.runs.archive import export_run, import_run, import_zip
-from core.runs.efficiency import measure_apart
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.leaderboard import Board, against_yardstick, cost, finding
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import finding as show_finding
 from dashboard.widgets.messages import opening, problem, selection_note
-from dashboard.widgets.runs import removal_button
+from dashboard.widgets.runs import measure_speed, removal_button
 from dashboard.widgets.style import look
 
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
@@ -108,21 +105,10 @@ def _offer(record: RunRecord) -> None:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go(page)
         if record.status == "done" and not known:
-            _measure(run)
+            if st.button("Measure", key=f"measure-{run}", type="tertiary", help="Time and memory of a prediction"):
+                measure_speed([run], "Measuring", "It could not be measured")
         export_button(run, record.status)
         removal_button(run)
-
-
-def _measure(run: str) -> None:
-    if not st.button("Measure", key=f"measure-{run}", type="tertiary", help="Time and memory of a prediction"):
-        return
-    try:
-        with st.spinner("Measuring"):
-            measure_apart(data.store(), [run])
-    except SentiscopeError as error:
-        problem("It could not be measured", str(error))
-    else:
-        st.rerun()
 
 
 ZIP_HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.exceptions import NotAvailable
+from core.numbers import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -22,7 +23,6 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
 from dashboard.figures.learned import NUMBERS_OF
 from dashboard.figures.metrics import CLASSES, METRICS, PHENOMENA, absent_classes
-from dashboard.figures.numbers import count, number
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats
 from dashboard.figures.saved import SAVED

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.data import library
 from core.exceptions import SentiscopeError
+from core.numbers import count
 from core.runs import errands
 from core.runs.errands import OnWait
 from core.runs.record import RunRecord
@@ -19,7 +20,6 @@ from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
-from dashboard.figures.numbers import count
 from dashboard.widgets.bars import stats
 from dashboard.widgets.figure import caption, show
 from dashboard.widgets.messages import finding, notes, problem, progress

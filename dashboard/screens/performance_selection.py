@@ -15,6 +15,7 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.selection import Selection
 from core.failures.slices import LONGEST, remove_slice, rename_slice
+from core.numbers import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -24,7 +25,6 @@ from dashboard.figures.decisions import BARS, PHENOMENON, Decision, Report
 from dashboard.figures.labels import LABELS
 from dashboard.figures.metrics import METRICS, PHENOMENA
 from dashboard.figures.naming import escape_text
-from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import cell_of
 from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source

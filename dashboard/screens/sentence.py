@@ -14,9 +14,9 @@ from core.exceptions import SentiscopeError
 from core.failures.counter_examples import keep_example
 from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
-from core.interpret.unknown import unknown_note
+from core.interpret.trace_summary import unknown_note
 from core.runs.record import RunRecord
-from core.text.direction import quoted
+from core.text.clusters import quoted
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.labels import named_limits
@@ -28,10 +28,10 @@ from dashboard.screens.sentence_more import below_the_bench, has_maps
 from dashboard.screens.sentence_tried import remember, undo_and_redo
 from dashboard.widgets.bars import answer
 from dashboard.widgets.export import Table
-from dashboard.widgets.messages import empty, finding, header, literal, stopped
+from dashboard.widgets.messages import empty, finding, header, literal
 from dashboard.widgets.runs import attends, chosen_run, facts
 from dashboard.widgets.style import add_style, look
-from dashboard.widgets.typed import asked_edits, begin, said_of_pairs, sentence_field
+from dashboard.widgets.typed import asked_edits, begin, read_typed
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -54,24 +54,10 @@ def page() -> None:
     header("Sentence", QUESTION, facts(record, attends(record)), low=True)
     begin(record, looked_at(record)[0] or offered_text(record))
     add_style("bench.css")
-    _below(record, other_runs(record))
+    read_typed(record, partial(_reading, others=other_runs(record)))
 
 
-@st.fragment
-def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
-    """Show all below the head: a new text or a moved lever reruns this and not the app around it."""
-    with st.container(key="bench", gap="xsmall"):
-        line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
-        with line:
-            text = sentence_field(record)
-        said_of_pairs(record, text)
-        try:
-            _reading(record, others, text, line)
-        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-            stopped(error)
-
-
-def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line: DeltaGenerator) -> None:
+def _reading(record: RunRecord, text: str, line: DeltaGenerator, others: Mapping[str, RunRecord]) -> None:
     trained = data.sentence(record.run, text)
     if note := unknown_note(trained.unknown_words):
         finding("Few of these words are known", note)

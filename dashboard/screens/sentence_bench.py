@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.interpret.editable import Editable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.edits import UNCHANGED, Editable, Edits
 from core.models.provides import provides
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.numbers import count
+from core.text.clusters import clipped, isolated
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS, MEAN, SILENT
 from dashboard.figures.heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, Lines, layer
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
-from dashboard.figures.numbers import count
 from dashboard.figures.sentence import special_places
 from dashboard.figures.source import Source, Span
 from dashboard.figures.words import TOWARDS, WORDS, target

@@ -11,10 +11,9 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
-from core.interpret.unknown import unknown_note
+from core.interpret.trace_summary import unknown_note
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.text.clusters import clipped, isolated
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.attention import MapRow, full_colour

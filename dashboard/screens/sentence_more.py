@@ -1,7 +1,8 @@
-"""Sections below the bench: passages, mixture, parts, reach of a negation, and links to each section."""
+"""Sections below the bench: passages, mixture, parts, reach, methods and tests of them, and links to each section."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,42 +14,54 @@ import streamlit as st
 
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import Edits
-from core.interpret.templates import FILLER, LONGEST, PLACE, TEMPLATES
+from core.interpret.templates import FILLER, PLACE, TEMPLATES
+from core.interpret.templates import LONGEST as LONGEST_TEMPLATE
 from core.models.provides import provides
+from core.numbers import count, number
+from core.runs import errands
+from core.runs.beliefs import BeliefFiles
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from core.text.direction import isolated
-from core.text.passages import passages
+from core.text.clusters import clipped, isolated
+from core.text.words import passages
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS
-from dashboard.figures.belief import ALONG, BELIEF
+from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.contrast import DIFFERENCE
-from dashboard.figures.distance import DISTANCE, OF, asked, distance
+from dashboard.figures.distance import DISTANCE, OF, distance
+from dashboard.figures.distance import asked as asked_runs
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
-from dashboard.figures.methods import METHODS, READ_NEEDED
+from dashboard.figures.methods import EXTENT, METHODS, READ_NEEDED, Together, named
 from dashboard.figures.models import reads_without
-from dashboard.figures.numbers import count, number
-from dashboard.figures.patching import PATCHING
+from dashboard.figures.patching import DONOR, PATCHING
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.tokens import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, token_table
-from dashboard.figures.words import WORDS
+from dashboard.figures.words import WORDS, target
 from dashboard.screens.sentence_bench import lambda_bench, more_maps, unknown_words
 from dashboard.screens.sentence_compare import beside_the_pin, second_run
-from dashboard.screens.sentence_explanations import from_another, may_i_believe_it, side_by_side
 from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_tried import tried_sentences
 from dashboard.widgets.bars import answer
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import anchor, caption, heading, show, show_of, show_others
-from dashboard.widgets.messages import finding, literal, problem
-from dashboard.widgets.options import choose
+from dashboard.widgets.figure import (
+    anchor,
+    caption,
+    heading,
+    heading_of,
+    show,
+    show_bare,
+    show_of,
+    show_others,
+    show_tables,
+)
+from dashboard.widgets.messages import as_sentence, finding, literal, problem
+from dashboard.widgets.options import asked, choose
 from dashboard.widgets.style import look
-from dashboard.widgets.waiting import waited
+from dashboard.widgets.waiting import begin, under_way, waited
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,7 +224,7 @@ def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
             show_of(source, figure)
 
 
-HOW = (
+MIXTURE = (
     "p = w · network + (1 − w) · TF-IDF, with the w that had the least loss on the validation split. TF-IDF counts "
     "words, pairs and character n-grams and was fitted on the training split. The temperature of the run, {}, then "
     "makes the answer of the mixture."
@@ -225,7 +238,7 @@ def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: Senten
     """Show the parts of an answer beside each other; nothing where it has one only."""
     if trained.mix is None or view.mix is None:
         return
-    about = HOW.format(number(record.temperature, 2))
+    about = MIXTURE.format(number(record.temperature, 2))
     heading("What the answer is made of", "mix", note=record.mixture, about=about)
     _parts(record, trained.mix if edits else None, view.mix, view)
     state.put(KEY, not edits.unmixed)
@@ -273,7 +286,12 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 width=360,
             )
             insert = st.text_input(
-                "What is put in", FILLER, key=state.INSERT, bind="query-params", max_chars=LONGEST, help=INSERT_HELP
+                "What is put in",
+                FILLER,
+                key=state.INSERT,
+                bind="query-params",
+                max_chars=LONGEST_TEMPLATE,
+                help=INSERT_HELP,
             )
         state.keep_some(state.CURVES, list(fitting))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -290,7 +308,7 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 choose(OF, source)
         with place:
             try:
-                runs, filled, towards = asked(source, insert or FILLER)
+                runs, filled, towards = asked_runs(source, insert or FILLER)
                 wanted = [("reach", each.run, filled, towards) for each in runs]
                 if not waited(data.asking(*wanted), "distance", "Not every run has read every step.").whole:
                     heading(REACH, "distance")
@@ -350,3 +368,102 @@ def _answer(record: RunRecord, chances: np.ndarray) -> str:
     several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
     shown = several if record.task == "multi" and several else [int(chances.argmax())]
     return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
+
+
+def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
+    """Show the section, of a text with a word; return its tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    with st.container(key="by-method"):
+        asked(EXTENT, source)
+        wanted = "each_method", source.record.run, source.text, target(source), source.edits, named(source)
+        known = waited(data.asking(wanted), "methods", "Not every method was asked.")
+        if not known.whole:
+            if known.found is not None:
+                shown = Together(source.record, known.found, bool(source.edits))
+                show(METHODS, shown)
+                tables = METHODS.numbers(shown)
+            choose(EXTENT, source)
+            return tables
+        with st.container(key="pair-methods"):
+            left, right = st.columns([6, 5], gap="large")
+        with left:
+            tables = show_tables(source, METHODS)
+            choose(EXTENT, source)
+        with right, contextlib.suppress(NotAvailable):
+            tables |= show_tables(source, READ_NEEDED)
+    return tables
+
+
+SHOWN = "deletion"
+
+
+def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
+    """Show the section, of a text with a word; return its tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    with st.container(key="belief"):
+        found = data.belief(source.record)
+        if found is None:
+            heading(str(BELIEF.title), "belief", about=HOW)
+        else:
+            tables |= _fresh(source, BELIEF)
+        measured = set() if found is None else {each.method for each in found.methods}
+        _measure(source, measured)
+        if found is not None:
+            choose(METHOD, source)
+            tables |= _fresh(source, ALONG)
+    return tables
+
+
+def _fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
+    """Show a figure of files that a job writes: its drawing is not kept."""
+    shape = figure.shape(source)
+    show(figure, shape)
+    return figure.numbers(shape)
+
+
+def _measure(source: Source, measured: set[str]) -> None:
+    run = source.record.run
+    every, single = BeliefFiles.of(data.store(), run), BeliefFiles.of(data.store(), run, SHOWN)
+    for files, key, what in ((every, "measure-all", "all methods"), (single, "measure-deletion", SHOWN)):
+        if under_way(files, key, f"Measuring {what} on {files.limit} sentences"):
+            return
+    if errands.job(every).status == "done":
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if not measured:
+            begin(single, "measure-deletion", f"Measure {SHOWN}")
+        begin(every, "measure-all")
+        again = "Some minutes in a separate process; you may leave the page or close the tab."
+        caption(again if measured else every.offer.takes)
+
+
+LONGEST = 2_000
+OFFER = (
+    "Type the sentence with one word replaced: which layer, word and head carries the difference? A place of the "
+    "second is put into the first, one at a time."
+)
+
+
+def from_another(source: Source) -> dict[str, pd.DataFrame]:
+    """Show the section, of a text with maps; return its table."""
+    with st.container(key="patching"):
+        place = st.container()
+        label, example = "Second sentence of as many tokens", "A second sentence of as many tokens"
+        hidden: dict[str, Any] = {"placeholder": example, "label_visibility": "collapsed"}
+        donor = st.text_input(label, key=state.DONOR, bind="query-params", max_chars=LONGEST, **hidden)
+        source.choices[DONOR.name] = donor or ""
+        shape, said = None, ("", OFFER)
+        if (donor or "").strip():
+            about = source.record.run, source.text, donor, target(source), source.edits
+            try:
+                if waited(data.asking(("patches", *about)), "patches", "Not every place was put in.").whole:
+                    shape = show_bare(source, PATCHING)
+            except InputError as error:
+                said = "These two cannot be put together", as_sentence(error)
+        with place:
+            heading_of(PATCHING, shape)
+        if shape is None:
+            finding(*said) if said[0] else caption(said[1])
+            return {}
+        caption(PATCHING.say(PATCHING.reading, shape))
+        return PATCHING.numbers(shape)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.interpret.edits import Edits
+from core.numbers import number
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from core.text.direction import isolated
+from core.text.clusters import clipped, isolated
 from dashboard import state
-from dashboard.figures.numbers import number
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import literal
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import NotAvailable
 from core.interpret.edits import UNCHANGED
 from core.runs.record import RunRecord
 from dashboard import state
@@ -19,11 +20,11 @@ from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_t
 from dashboard.widgets.bars import answer
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show_bare, show_others
-from dashboard.widgets.messages import as_sentence, empty, finding, header, stopped
+from dashboard.widgets.messages import as_sentence, empty, finding, header
 from dashboard.widgets.options import choose
 from dashboard.widgets.runs import attends, chosen_run, ended, facts
 from dashboard.widgets.style import add_style, look
-from dashboard.widgets.typed import asked_edits, begin, said_of_pairs, sentence_field
+from dashboard.widgets.typed import asked_edits, begin, read_typed
 
 QUESTION = "What happens between the words and the answer?"
 NOTHING = "There are no steps to show"
@@ -42,23 +43,10 @@ def page() -> None:
     begin(record, offered_text(record))
     _begin_anew()
     add_style("bench.css")
-    _below(record)
+    read_typed(record, _stages)
 
 
-@st.fragment
-def _below(record: RunRecord) -> None:
-    """Show all below the head: a new text or another head reruns this and not the app around it."""
-    with st.container(key="bench", gap="xsmall"):
-        with st.container(key="typed", horizontal=True, gap="small"):
-            text = sentence_field(record)
-        said_of_pairs(record, text)
-        try:
-            _stages(record, text)
-        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-            stopped(error)
-
-
-def _stages(record: RunRecord, text: str) -> None:
+def _stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
     trained = data.sentence(record.run, text)
     edits, _, view = asked_edits(record, text, trained)
     source = Source(record, data, text=text, edits=edits)

@@ -13,6 +13,7 @@ from core import runs as run_files
 from core.exceptions import RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
 from core.models.presets import PRESETS
+from core.numbers import count
 from core.runs import sweep, sweep_drive
 from core.runs.start import START, with_start
 from core.runs.sweep import Plan, parse_grid
@@ -20,7 +21,6 @@ from core.runs.sweep_drive import SweepState
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
-from dashboard.figures.numbers import count
 from dashboard.screens.sweeps_example import read_example
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, place, show, show_table

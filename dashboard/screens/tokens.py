@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -9,12 +10,12 @@ import streamlit as st
 from core.data.conll import OUTSIDE
 from core.exceptions import NotAvailable, SentiscopeError
 from core.metrics import metrics_of
+from core.numbers import count
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import tagged
-from dashboard.figures.numbers import count
-from dashboard.figures.results import Stat
+from dashboard.figures.results import Stat, find_metric, list_stats
 from dashboard.figures.source import Source
 from dashboard.widgets.bars import stats
 from dashboard.widgets.export import export_bar
@@ -74,16 +75,9 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
 
 
 def _stats(source: Source) -> list[Stat]:
-    results = source.record.results
-    values = results.get("metrics", {}).get(source.split, {})
-    ranges = results.get("intervals", {}).get(source.split, {})
-    rows = len(tagged.rows_of(source).table)
-    shown = []
-    for name, metric in metrics_of("tokens").items():
-        if (value := values.get(name)) is not None:
-            low, high = ranges.get(name) or (None, None)
-            shown.append(Stat(metric.title, value, (0.0, 1.0), rows, low, high, "sentences"))
-    return shown
+    found = {name: find_metric(source.record.results, source.split, name) for name in metrics_of("tokens")}
+    shown = list_stats(found, "tokens", len(tagged.rows_of(source).table), {})
+    return [replace(each, unit="sentences") for each in shown]
 
 
 @st.fragment

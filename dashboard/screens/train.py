@@ -10,12 +10,12 @@ import streamlit as st
 from core.data.kept_examples import NAME
 from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
+from core.numbers import count, duration, number, plus_minus
 from core.runs import jobs
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.curves import Curves
-from dashboard.figures.numbers import count, duration, number, plus_minus
 from dashboard.figures.results import headline
 from dashboard.figures.training import LAMBDAS, LEARNING
 from dashboard.screens.train_form import train_form
@@ -212,8 +212,7 @@ def _stands(record: RunRecord) -> str:
 
 def _reached(record: RunRecord) -> None:
     if found := headline(record):
-        known = found.low is not None and found.high is not None
-        said = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
+        said = plus_minus(found.value, found.low, found.high)
         beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
         caption(f"Test {found.name} {said}{beside}.")
     for note in record.data_notes:

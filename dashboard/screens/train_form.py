@@ -16,6 +16,7 @@ from core.failures.counter_examples import planned
 from core.models.config import ModelConfig
 from core.models.describe import parts
 from core.models.presets import PRESETS
+from core.numbers import count
 from core.recipes import Applied
 from core.runs import jobs
 from core.runs.backbones import SETTING as BACKBONE
@@ -27,7 +28,6 @@ from dashboard import access, state
 from dashboard.data import cards, data
 from dashboard.figures import train_plan as plan
 from dashboard.figures.diagram import DIAGRAM, Made, described
-from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, place
 from dashboard.widgets.messages import as_sentence, problem
 from dashboard.widgets.style import look

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.numbers import MINUS
+from core.numbers import MINUS, count, number, plus_minus
 from core.runs.record import RunRecord
 from dashboard.figures.labels import named_limits
-from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.results import Stat
 from dashboard.figures.theme import Look, class_colours, readable
 from dashboard.widgets.figure import caption
@@ -108,9 +107,7 @@ def _stat(item: Stat) -> str:
     high = item.value if item.high is None else item.high
     first, last = item.ends
     left, right, middle = (100 * (min(max(x, first), last) - first) / (last - first) for x in (low, high, item.value))
-    spread = (
-        "" if item.low is None or item.high is None else plus_minus(item.value, low, high)[len(number(item.value)) :]
-    )
+    spread = plus_minus(item.value, item.low, item.high)[len(number(item.value)) :]
     ends = "".join(f"<span>{f'{end:.2g}'.replace('-', MINUS)}</span>" for end in item.ends)
     return (
         f"<div><dt>{escape(item.name)} <small>n = {f'{count(item.n)} {item.unit}'.strip()}</small></dt>"

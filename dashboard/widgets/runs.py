@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.models.provides import provides
+from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
@@ -64,6 +65,17 @@ def run_picker() -> None:
         state.forget(state.MISSING)
         if len(state.run()) > SHORT:
             st.html(f'<p class="s-name">{escape(state.run())}</p>')
+
+
+def measure_speed(runs: Sequence[str], doing: str, failed: str) -> None:
+    """Measure what a prediction of runs takes, and redraw the page; say what is done, and what was not."""
+    try:
+        with st.spinner(doing):
+            measure_apart(data.store(), runs)
+    except SentiscopeError as error:
+        problem(failed, str(error))
+    else:
+        st.rerun()
 
 
 def chosen_record() -> RunRecord | None:

@@ -11,8 +11,7 @@ import streamlit as st
 from core.evaluation.intervals import wilson
 from core.exceptions import SentiscopeError
 from core.failures.selection import fixes_outcome, parse
-from core.failures.slice_metrics import FEW, against_others
-from core.failures.slices import LONGEST, Slice, save_slice
+from core.failures.slices import FEW, LONGEST, Slice, against_others, save_slice
 from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.record import RunRecord

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from core.interpret.editable import Editable, allowed
-from core.interpret.edits import Edits
+from core.exceptions import SentiscopeError
+from core.interpret.edits import Editable, Edits, allowed
 from core.runs.record import RunRecord
 from core.text.pair import joined, parted
 from dashboard import state
 from dashboard.data import data
-from dashboard.widgets.messages import finding
+from dashboard.widgets.messages import finding, stopped
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -45,7 +47,21 @@ def sentence_field(record: RunRecord) -> str:
     return text or ""
 
 
-def said_of_pairs(record: RunRecord, text: str) -> None:
+@st.fragment
+def read_typed(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator], None]) -> None:
+    """Show the field, with room beside it, and all below the head; a new text or a lever reruns this part alone."""
+    with st.container(key="bench", gap="xsmall"):
+        line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
+        with line:
+            text = sentence_field(record)
+        _check_pair(record, text)
+        try:
+            show(record, text, line)
+        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
+            stopped(error)
+
+
+def _check_pair(record: RunRecord, text: str) -> None:
     """Say that all below is of one text alone where the second text of a pair is missing."""
     if record.pairs and text and not (parts := parted(text) or (text, ""))[1].strip():
         finding("This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone.")

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import streamlit as st
 
 from core.interpret.watched import Watched
+from core.numbers import duration
 from core.runs import errands
 from core.runs.analyses import Analysis
 from core.runs.errands import Files
 from dashboard import state
-from dashboard.figures.numbers import duration
 from dashboard.reader.models import Asking
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import finding, problem, progress

@@ -21,7 +21,7 @@ from timing import measure_in_turn, read_arguments
 
 from core.models import blocks
 from core.models.attend import attend_explicit, attend_fused
-from core.models.banded import attend_banded
+from core.models.blocks import attend_banded
 from core.models.support import global_positions, support_mask
 
 HEADS, WIDTH, WINDOW = 8, 32, 64

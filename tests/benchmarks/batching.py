@@ -17,8 +17,8 @@ from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
-from core.training.batches import plan
 from core.training.device import keep_freed_memory
+from core.training.stage import plan
 
 SAMPLE = 12
 GOALS = {"IMDB": 2.6, "tweets": 5.0}

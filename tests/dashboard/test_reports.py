@@ -19,9 +19,8 @@ from core.failures.table import read_table
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import rows as kept_rows
-from dashboard.reports.about import run_card
+from dashboard.reports.about import codes_section, run_card, session
 from dashboard.reports.build import build
-from dashboard.reports.coded import codes_section, session
 from dashboard.reports.drawn import difference
 from dashboard.reports.reading import ReportReader
 

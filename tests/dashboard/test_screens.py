@@ -159,7 +159,7 @@ def confusion_of(app) -> list[list[int]]:
 def test_the_threshold_moves_every_count(app, runs):
     threshold = 0.83
     opened(app, "performance", run="finished")
-    app.slider(key=state.THRESHOLD).set_value(threshold).run()
+    app.slider(key="threshold").set_value(threshold).run()
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
@@ -171,17 +171,17 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     opened(app, "performance", run="finished", cost="5")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
     best = cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
-    assert app.slider(key=state.THRESHOLD).value == round(best, 2)
+    assert app.slider(key="threshold").value == round(best, 2)
     assert "a miss of positive costs 5 false positives" in text_of(app) and "cheapest on validation" in text_of(app)
-    app.slider(key=state.THRESHOLD).set_value(0.9).run()
+    app.slider(key="threshold").set_value(0.9).run()
     assert "cheapest on validation" not in text_of(app)
     app.number_input(key=answers.COST.name).set_value(0.0).run()
-    assert app.slider(key=state.THRESHOLD).value == 0.5 and "Cost by threshold" not in text_of(app)
+    assert app.slider(key="threshold").value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
 def test_a_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
-    assert app.slider(key=state.THRESHOLD).value == 1.0
+    assert app.slider(key="threshold").value == 1.0
     assert [row[1] for row in confusion_of(app)] == [0, 0]
     matrix = next(chart.proto for chart in app.get("plotly_chart"))
     assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]

@@ -108,7 +108,7 @@ def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_chang
     twice = asked(runs, **change | {"lambda_scale": 2.0})["positive"]
     assert every["value"] == 0.5 and every["curve"]["chances"][-1] == pytest.approx(twice, abs=1e-4)
     assert "λ bench" in markup(app) and "the others as they were changed" in markup(app)
-    assert app.session_state[state.LAYER] == "1"
+    assert app.session_state["layer"] == "1"
     (grid,) = (json.loads(each.proto.spec) for each in app.get("plotly_chart") if "-grid" in each.proto.id)
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
 
@@ -136,7 +136,7 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     text = markup(opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000))))
     for said in ("The last 1\u202f940 tokens were cut off", "Not read: “word60 word61 ", "Tokens 1 to 40 of 60"):
         assert said in text
-    app.slider(key=state.FROM).set_value(21).run()
+    app.slider(key="from").set_value(21).run()
     assert "Tokens 21 to 60 of 60" in markup(app)
 
 

@@ -58,15 +58,15 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     assert "Each label" in shown and "One label" in shown
     assert "There is no accuracy: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
-    assert app.slider(key=state.LIMIT).value == 0.5
+    assert app.slider(key="limit").value == 0.5
     record = RunStore(runs).read("several")
-    app.segmented_control(key=state.LIMITS).set_value("tuned").run()
+    app.segmented_control(key="thresholds").set_value("tuned").run()
     assert not app.exception
     tuned = record.results["tuned"]["thresholds"]["loud"]
-    assert app.slider(key=state.LIMIT).value == round(tuned, 2)
+    assert app.slider(key="limit").value == round(tuned, 2)
     assert f"Chosen on validation: {tuned:.3f}." in words(app)
-    app.selectbox(key=state.RULE).set_value("warm").run()
-    assert app.slider(key=state.LIMIT).value == round(record.results["tuned"]["thresholds"]["warm"], 2)
+    app.selectbox(key="rule").set_value("warm").run()
+    assert app.slider(key="limit").value == round(record.results["tuned"]["thresholds"]["warm"], 2)
 
 
 def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):

@@ -3,8 +3,8 @@
 import pytest
 
 from core.behaviour.build import combinations, draw, filling
-from core.behaviour.edits import EDITS
 from core.behaviour.read import parse
+from core.behaviour.written import EDITS
 from core.exceptions import DataError
 
 HEAD = "name: mine\ntests:\n  - name: one\n    capability: c\n"

@@ -12,8 +12,8 @@ from core.exceptions import NotAvailable
 from core.interpret.push import log_odds
 from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
-from core.text.passages import passages
 from core.text.tokenizers import fit_tokenizer
+from core.text.words import passages
 from core.training.scaling import UNSCALED, Scaling
 
 TEXTS = ["b a a", "", "a", "b b b b b", "a b"]

@@ -7,7 +7,7 @@ from answering import answering, texts
 from sklearn import metrics as sk
 
 from core.evaluation.intervals import intervals, newcombe, wilson
-from core.failures.slice_metrics import against_others, measured
+from core.failures.slices import against_others, measured
 from core.failures.table import read_table
 from core.runs.store import RunStore
 

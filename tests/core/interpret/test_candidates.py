@@ -7,7 +7,7 @@ import torch
 from small_models import small
 from small_readers import lent
 
-from core.interpret.candidates import MOST, candidates
+from core.interpret.flip import MOST, candidates
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.text.config import TextConfig

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from core.exceptions import InputError
-from core.interpret.editable import LONGEST, NOTHING, Editable, editable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, editable
 from core.interpret.trace_summary import Learned, learned
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS

@@ -12,7 +12,7 @@ from small_models import make, small
 from token_readings import read
 
 from core.interpret.sentence import CLASS_TOKEN, SentenceView, cancelled, inside, inspect_text
-from core.interpret.unknown import mostly_unknown, unknown_note
+from core.interpret.trace_summary import mostly_unknown, unknown_note
 from core.models.baselines import BagOfNgrams
 from core.models.presets import PRESETS
 from core.models.trace import Batch

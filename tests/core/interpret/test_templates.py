@@ -8,8 +8,7 @@ from core.exceptions import InputError
 from core.interpret.reader import Reader
 from core.interpret.templates import FILLER, LONGEST, MOST_PIECES, TEMPLATES, Step, reach, steps
 from core.text.config import TextConfig
-from core.text.lexicon import Lexicon
-from core.text.lexicon_files import VADER
+from core.text.lexicon import VADER, Lexicon
 from core.text.ngrams import NGramTokenizer
 
 FAR = 3

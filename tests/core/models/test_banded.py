@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from core.exceptions import ConfigError
 from core.models import blocks
 from core.models.attend import attend_explicit
-from core.models.banded import attend_banded
+from core.models.blocks import attend_banded
 from core.models.support import ABSENT, global_positions, support_mask
 
 COEFFICIENTS = {

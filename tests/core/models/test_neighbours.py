@@ -3,8 +3,8 @@
 import pytest
 
 from core.config import compose, flat
-from core.models.neighbours import differences, nearest, words
 from core.models.presets import PRESETS
+from core.systems import differences, nearest, words
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from core.runs.bodies import body_of, published
 from core.text.config import TextConfig
 from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer
+from core.training.adamw import freeze, parameter_groups
 from core.training.config import TrainingConfig
-from core.training.parameters import freeze, parameter_groups
 
 TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
 LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}

@@ -25,7 +25,7 @@ from core.runs.archive import export_file, export_run, import_run, import_zip
 from core.runs.record import RECORD, Process
 from core.runs.store import RunStore, this_process
 from core.runs.worker import execute
-from core.text.lexicon_files import read_lexicon
+from core.text.lexicon import read_lexicon
 from core.training.history import MOST_LINES
 
 

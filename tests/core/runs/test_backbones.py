@@ -16,13 +16,13 @@ from waiting import cancel_at
 from core import api
 from core.config import compose
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
-from core.runs import backbones, jobs, memory
+from core.runs import backbones, budget, jobs
 from core.runs.archive import export_file, import_run
 from core.runs.backbones import Backbone, described, find, listed, with_backbone
 from core.runs.bodies import body_of, published
 from core.runs.borrowed import BACKBONE, Borrowed, begun
+from core.runs.budget import check_fits, check_time, needed
 from core.runs.load import load_run
-from core.runs.memory import check_fits, check_time, needed
 from core.runs.record import CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, members
 from core.runs.worker import execute
@@ -251,16 +251,16 @@ def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, monkeypatch,
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{text}\n")
-    assert list(memory._left_by_limits(root, own)) == [2500]
-    assert list(memory._left_by_limits(root, tmp_path / "none")) == []
-    monkeypatch.setattr(memory, "_left_by_limits", lambda: iter([3, 10**15]))
-    assert memory.free_memory() == 3
+    assert list(budget._left_by_limits(root, own)) == [2500]
+    assert list(budget._left_by_limits(root, tmp_path / "none")) == []
+    monkeypatch.setattr(budget, "_left_by_limits", lambda: iter([3, 10**15]))
+    assert budget.free_memory() == 3
 
 
 def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
     sizes = with_backbone("pretrained", {"model.backbone": str(hollow_backbone(tmp_path / "bert"))})
     config = compose("pretrained", sizes)
-    monkeypatch.setattr(memory, "free_memory", lambda device: 10**6)
+    monkeypatch.setattr(budget, "free_memory", lambda device: 10**6)
     with pytest.raises(ConfigError, match=r"needs about \d\.\d GB of memory, and 0\.0 are free"):
         jobs.submit(store, config, "pretrained")
     with pytest.raises(ConfigError, match="of memory"):

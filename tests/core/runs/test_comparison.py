@@ -13,9 +13,8 @@ from core.evaluation.comparison import verdict
 from core.evaluation.intervals import intervals, over_runs, wilson
 from core.exceptions import InputError
 from core.runs.answers import read_answers
-from core.runs.comparison import compare
+from core.runs.comparison import compare, in_a_row, ties
 from core.runs.sides import read_sides
-from core.runs.ties import in_a_row, ties
 
 ROWS = 200
 LABELS = np.arange(ROWS) % 2

@@ -6,9 +6,8 @@ import pytest
 
 from core.config import compose, flat, parse_settings
 from core.runs.configuration import configured, train_command
-from core.runs.folders import starters_dir
 from core.runs.record import RunRecord
-from core.runs.store import RunStore
+from core.runs.store import RunStore, starters_dir
 
 
 def of(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:

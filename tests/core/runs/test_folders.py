@@ -16,9 +16,8 @@ from core.config import compose
 from core.exceptions import InputError, RunNotFound
 from core.runs import jobs
 from core.runs.archive import export_run, import_zip
-from core.runs.folders import is_starter, runs_dir, starters, starters_dir
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, RECORD
-from core.runs.store import RunStore
+from core.runs.store import RunStore, is_starter, runs_dir, starters, starters_dir
 from core.runs.sweep import Plan
 from core.runs.sweep import save as save_plan
 

@@ -9,7 +9,7 @@ from waiting import hold_ticket
 
 from core.data.config import DataConfig
 from core.data.library import keep_choice, keep_file
-from core.runs import jobs, leftovers, queue
+from core.runs import jobs, queue
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
@@ -26,7 +26,7 @@ def upload(store):
     """Keep a file and forget it for a time: upload(content, seconds)."""
 
     def keep(content, seconds):
-        kept = keep_file(store.folder / leftovers.LIBRARY, "a.csv", content)
+        kept = keep_file(store.folder / jobs.LIBRARY, "a.csv", content)
         aged(kept.parent, seconds)
         return kept
 
@@ -40,10 +40,10 @@ def test_what_is_half_done_goes_when_nobody_has_touched_it_for_an_hour(store, cr
     (path / "file").touch()
     top = path if name.endswith(".new") else path.parent
     aged(top, HOUR - 60)
-    leftovers.clear(store)
+    jobs.clear(store)
     assert (path / "file").exists()
     aged(top, HOUR + 60)
-    leftovers.clear(store)
+    jobs.clear(store)
     assert not top.exists()
     assert store.read("first") == created
 
@@ -55,13 +55,13 @@ def test_stale_temporaries_of_a_run_go_and_its_files_stay(store, created):
     for stale in (folder / ".run.json.17.new", folder / "checkpoint" / ".state.safetensors.17-00ff.new"):
         stale.touch()
         aged(stale, HOUR + 60)
-    leftovers.clear(store)
+    jobs.clear(store)
     assert sorted(each.name for each in folder.iterdir()) == sorted(["checkpoint", *before])
     assert list((folder / "checkpoint").iterdir()) == []
 
 
 def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, config, upload):
-    library = store.folder / leftovers.LIBRARY
+    library = store.folder / jobs.LIBRARY
     chosen, trained, forgotten, fresh = (
         upload(name.encode(), age)
         for name, age in (("chosen", 9 * DAY), ("trained", 9 * DAY), ("forgotten", DAY + HOUR), ("fresh", DAY - HOUR))
@@ -72,7 +72,7 @@ def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, conf
     store.create(config, "ndt-01-n2", "own")
     # A record that cannot be read may still be mended by a person, and names its data.
     (store.path("own") / "run.json").write_text(json.dumps({"config": {"data": {"name": str(trained)}}}) + "{")
-    leftovers.clear(store)
+    jobs.clear(store)
     assert [path.exists() for path in (chosen, trained, forgotten, fresh, again)] == [True, True, False, True, True]
 
 

@@ -15,7 +15,7 @@ from core.api.objects import Run
 from core.config import compose
 from core.exceptions import ConfigError, InputError
 from core.metrics import thresholded
-from core.runs.vectors import read_vectors
+from core.runs.predictions import read_vectors
 from core.runs.worker import execute
 
 pytestmark = pytest.mark.slow

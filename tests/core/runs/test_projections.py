@@ -11,8 +11,8 @@ from core import api
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, RunDamaged
 from core.runs import errands
+from core.runs.predictions import read_vectors
 from core.runs.projections import MapFiles
-from core.runs.vectors import read_vectors
 
 PCA = ProjectionConfig("pca")
 

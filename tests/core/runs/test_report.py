@@ -13,15 +13,14 @@ from core.evaluation.intervals import intervals
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
 from core.runs import seen
-from core.runs.costs import costs, lines
 from core.runs.judged import Wanted, judged, predictions_of
-from core.runs.report import DOUBT_SEED, MADE_UP, doubt, report, warnings
+from core.runs.report import DOUBT_SEED, MADE_UP, costs, doubt, lines, report, warnings
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
-from core.text.nonsense import nonsense
-from core.text.passages import passages
+from core.text.words import passages
 from core.training.config import TrainingConfig
+from core.training.further_texts import nonsense
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from core.evaluation.predict import Predictions
+from core.runs.predictions import read_vectors
 from core.runs.results import Evaluated, prediction_table, write_split
-from core.runs.vectors import read_vectors
 
 FRAME = pd.DataFrame(
     {

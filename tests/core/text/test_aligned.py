@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.text.aligned import NOWHERE, first_pieces
+from core.runs.tagged import NOWHERE, first_pieces
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 

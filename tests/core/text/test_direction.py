@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.text.direction import direction, quoted
+from core.text.clusters import direction, quoted
 
 
 @pytest.mark.parametrize(

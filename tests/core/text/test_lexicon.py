@@ -8,8 +8,7 @@ import pytest
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
-from core.text.lexicon import NEUTRAL, Lexicon
-from core.text.lexicon_files import counts_of, read_lexicon
+from core.text.lexicon import NEUTRAL, Lexicon, counts_of, read_lexicon
 from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from core.exceptions import RunDamaged
 from core.text.config import TextConfig
-from core.text.lookalikes import resolve, resolve_places
-from core.text.normalise import prepare, read_lengths, steps
+from core.text.normalise import prepare, read_lengths, resolve, resolve_places, steps
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 from core.text.typed import shares, typed_words, without
 

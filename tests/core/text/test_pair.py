@@ -4,9 +4,8 @@ import pytest
 
 from core.text.config import TextConfig
 from core.text.ids import FIRST
-from core.text.normalise import NORMALISERS, normalise
+from core.text.normalise import NORMALISERS, as_read, normalise
 from core.text.pair import MARK, SIGN, are_pairs, joined, kept, parted
-from core.text.reading import as_read
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 
 PAIRS = [joined("a good film", "a bad film"), joined("good good", "bad bad"), joined("a film", "good")] * 2

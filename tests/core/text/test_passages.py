@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.exceptions import InputError
-from core.text.passages import passages, words_of_passage
+from core.text.words import passages, words_of_passage
 
 words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
 

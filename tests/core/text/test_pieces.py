@@ -9,9 +9,9 @@ import pytest
 from core.config import compose
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.pieces import CHARACTERS, buckets, pieces
 from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
+from core.text.words import CHARACTERS, buckets, pieces
 
 TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
 

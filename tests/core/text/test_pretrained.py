@@ -10,8 +10,7 @@ from tiny_backbones import byte_pairs, word_pieces
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.ids import FIRST, UNKNOWN
-from core.text.pipeline_check import check_pipeline, hold_panics
-from core.text.pretrained import Published
+from core.text.pretrained import Published, check_pipeline, hold_panics
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 
 CONFIG = TextConfig(tokenizer="pretrained", normaliser="none")

@@ -3,7 +3,7 @@
 import pytest
 
 from core.text.config import TextConfig
-from core.text.reading import as_read
+from core.text.normalise import as_read
 from core.text.tokenizers import fit_tokenizer
 
 TEXTS = ["So good!", "so good !", "so  good!", "so good", "SO GOOD!", "sooo good!"]

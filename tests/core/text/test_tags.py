@@ -11,9 +11,7 @@ from HanTa import HanoverTagger
 from core.cache import cache_folder
 from core.text import tags
 from core.text.config import TextConfig
-from core.text.language import language_of, script_of
-from core.text.tag_cache import FILE, tag_texts
-from core.text.tags import MODELS, TAGS, UNIVERSAL, Tagger
+from core.text.tags import FILE, MODELS, TAGS, UNIVERSAL, Tagger, language_of, script_of, tag_texts
 from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 

@@ -10,10 +10,9 @@ import torch
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
 from core.text.token_table import TokenTable
-from core.training.batches import Examples
 from core.training.config import TrainingConfig
 from core.training.loop import Training
-from core.training.stage import Events
+from core.training.stage import Events, Examples
 
 MODEL = ModelConfig(
     width=8,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from core.training.batches import POOL, plan
+from core.training.stage import POOL, plan
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])

@@ -10,12 +10,11 @@ from core import api
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.config import TextConfig
-from core.text.nonsense import LONGEST, MOST_WORDS, SHORTEST, nonsense
 from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer
-from core.training.batches import Examples
 from core.training.config import further
-from core.training.further_texts import groups, with_joined, with_nonsense
+from core.training.further_texts import LONGEST, MOST_WORDS, SHORTEST, groups, nonsense, with_joined, with_nonsense
+from core.training.stage import Examples
 
 STARTERS = RunStore(Path(__file__).parents[3] / "trained")
 TEXTS = ["a good film", "a bad film", "not bad", "a very long and rather dull film"]

@@ -6,7 +6,7 @@ from small_models import batch_of
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
-from core.training.inside import read_lambdas
+from core.training.loop import read_lambdas
 
 PROBE = batch_of([[2, 3, 4], [5], []])
 

@@ -8,7 +8,7 @@ from core.evaluation.predict import predict_texts
 from core.text.config import TextConfig
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer
-from core.training.lexicon import fit_lexicon
+from core.training.linear import fit_lexicon
 
 GOOD, BAD = "fine good great lovely".split(), "bad dull poor sad".split()
 PLAIN = [f"word{number}" for number in range(20)]

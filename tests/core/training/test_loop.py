@@ -13,12 +13,11 @@ from core.models.trace import Batch
 from core.text.ids import UNKNOWN
 from core.text.token_table import TokenTable
 from core.training import device, loop, stage
-from core.training.batches import Examples, plan
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
 from core.training.loss import Loss
 from core.training.masked import forget_words
-from core.training.stage import Events, rate
+from core.training.stage import Events, Examples, plan, rate
 
 
 class Killed(BaseException):

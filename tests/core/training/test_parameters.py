@@ -2,8 +2,8 @@ import pytest
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
+from core.training.adamw import freeze, parameter_groups
 from core.training.config import TrainingConfig
-from core.training.parameters import freeze, parameter_groups
 
 PARTS = {"width": 8, "layers": 2, "ff_width": 4, "norm": "rms", "feedforward": "swiglu"}
 

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
 
 from core.exceptions import DataError
-from core.training.solvers import (
+from core.training.linear import (
     ABSENT,
     LOGISTIC,
     MOST_STEPS,

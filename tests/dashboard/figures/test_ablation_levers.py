@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.editable import Editable
-from core.interpret.edits import Edits
+from core.interpret.edits import Editable, Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
 from core.interpret.parts import Part, Parts
 from core.interpret.trace_summary import Learned

@@ -8,7 +8,7 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality, de
 from core.exceptions import RunDamaged
 from core.failures.found_groups import FoundGroup, FoundGroups
 from core.runs.layers import Layers, Stage
-from dashboard.figures import embeddings, map_colours
+from dashboard.figures import embeddings, map_drawing
 from dashboard.figures.class_separation import (
     MAP_LAYERS,
     Depths,
@@ -19,8 +19,7 @@ from dashboard.figures.class_separation import (
     spectra,
 )
 from dashboard.figures.decisions import points_frame
-from dashboard.figures.map_colours import Group, Shades
-from dashboard.figures.map_drawing import PLAIN, Placed, Upon, draw_map
+from dashboard.figures.map_drawing import PLAIN, Group, Placed, Shades, Upon, draw_map
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")
@@ -55,11 +54,11 @@ def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_
 
 
 def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey():
-    assert "phenomenon" not in map_colours.ways(POINTS)
+    assert "phenomenon" not in map_drawing.ways(POINTS)
     known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
-    assert map_colours.ways(known)[-2:] == ["phenomenon", map_colours.GROUP]
+    assert map_drawing.ways(known)[-2:] == ["phenomenon", map_drawing.GROUP]
     kinds = pd.DataFrame({"phenomenon": [kind for at, kind in enumerate("abcdefgh") for _ in range(8 - at)]})
-    others, *groups = map_colours.colouring(kinds, "phenomenon", CLASSES, LIGHT)
+    others, *groups = map_drawing.colouring(kinds, "phenomenon", CLASSES, LIGHT)
     assert [group.name for group in groups] == list("abcdef")
     assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
 
@@ -69,11 +68,11 @@ def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
     own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
     own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
     known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
-    assert map_colours.ways(known)[4:] == ["source", "likes", "data confidence", map_colours.GROUP]
-    groups = map_colours.colouring(known, "source", CLASSES, LIGHT)
+    assert map_drawing.ways(known)[4:] == ["source", "likes", "data confidence", map_drawing.GROUP]
+    groups = map_drawing.colouring(known, "source", CLASSES, LIGHT)
     kinds = {"web": list(range(0, n, 2)), "post": list(range(1, n, 2))}
     assert {group.name: group.points.tolist() for group in groups} == kinds
-    shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
+    shades = map_drawing.colouring(known, "likes", CLASSES, LIGHT)
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
@@ -82,10 +81,10 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
     known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
-    assert map_colours.ways(known)[4:] == ["likes", "date", map_colours.GROUP]
-    shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
+    assert map_drawing.ways(known)[4:] == ["likes", "date", map_drawing.GROUP]
+    shades = map_drawing.colouring(known, "likes", CLASSES, LIGHT)
     assert (shades.low, shades.high, shades.values.tolist()) == (0, 8, [row % 9 for row in range(n)])
-    quarters = map_colours.colouring(known, "date", CLASSES, LIGHT)
+    quarters = map_drawing.colouring(known, "date", CLASSES, LIGHT)
     assert sorted(row for group in quarters for row in group.points.tolist()) == list(range(n))
     assert {group.points.tolist()[0]: group.name for group in quarters}[0].startswith("2026-01-03")
 
@@ -99,15 +98,15 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
     ],
 )
 def test_groups_together_are_all_points(way, expected):
-    groups = map_colours.colouring(POINTS, way, CLASSES, LIGHT)
+    groups = map_drawing.colouring(POINTS, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
 def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing():
-    correct, wrong = map_colours.colouring(POINTS, "correctness", CLASSES, LIGHT)
+    correct, wrong = map_drawing.colouring(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
-    shades = map_colours.colouring(POINTS, "confidence", CLASSES, LIGHT)
+    shades = map_drawing.colouring(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
@@ -236,14 +235,14 @@ def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
     names, rows = "abcdefgh", np.arange(0, 40, 2)
     groups = tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names))
     found = FoundGroups(groups, np.arange(32, 40), np.arange(40), 2)
-    none, smaller, *coloured = map_colours.by_group(rows, found, LIGHT)
+    none, smaller, *coloured = map_drawing.by_group(rows, found, LIGHT)
     assert [each.name for each in coloured] == list("abcdef")
     assert [each.colour for each in coloured] == list(LIGHT.categories)
     assert rows[coloured[1].points].tolist() == [4, 6]
     assert (none.name, none.colour, rows[none.points].tolist()) == ("no group", LIGHT.right, [32, 34, 36, 38])
     assert (smaller.name, smaller.symbol) == ("smaller groups", "diamond")
     assert rows[smaller.points].tolist() == [24, 26, 28, 30]
-    assert [each.name for each in map_colours.by_group(rows, None, LIGHT)] == ["no group"]
+    assert [each.name for each in map_drawing.by_group(rows, None, LIGHT)] == ["no group"]
 
 
 def layers(silhouettes, purities, reason=""):

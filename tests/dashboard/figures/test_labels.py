@@ -8,7 +8,7 @@ import pytest
 from finished import run
 from sklearn import metrics as sk
 
-from dashboard.figures import labels, map_colours, results
+from dashboard.figures import labels, map_drawing, results
 from dashboard.figures.decisions import answer_probability, decide_label, make_report, points_frame
 from dashboard.figures.labels import Labels, draw_labels
 from dashboard.figures.theme import LIGHT, Look
@@ -113,16 +113,16 @@ def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thr
 def test_the_map_is_coloured_by_a_chosen_label():
     points = points_frame(SAVED, LABELS)
     own = [f"label {name}" for name in LABELS]
-    assert map_colours.ways(points) == [*own, "correctness", "confidence", map_colours.GROUP]
+    assert map_drawing.ways(points) == [*own, "correctness", "confidence", map_drawing.GROUP]
 
     def groups(way):
-        return {group.name: group.points.tolist() for group in map_colours.colouring(points, way, LABELS, LIGHT)}
+        return {group.name: group.points.tolist() for group in map_drawing.colouring(points, way, LABELS, LIGHT)}
 
     calm = {"others": [3], "predicted calm, is not": [2], "calm, missed": [1], "calm, found": [0]}
     assert groups("label calm") == calm
     assert [len(each) for each in groups("label odd, rare").values()] == [3, 0, 1, 0]
     assert groups("correctness") == {"correct": [0], "wrong": [1, 2, 3]}
-    shades = map_colours.colouring(points, "confidence", LABELS, LIGHT)
+    shades = map_drawing.colouring(points, "confidence", LABELS, LIGHT)
     assert shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 

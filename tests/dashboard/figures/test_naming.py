@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from core.numbers import duration, number, plus_minus, signed, subscript
 from dashboard.figures.naming import data_name, without_store
-from dashboard.figures.numbers import duration, number, plus_minus, signed, subscript
 
 
 @pytest.mark.parametrize(
