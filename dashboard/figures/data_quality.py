@@ -1,4 +1,4 @@
-"""What may be wrong with the data: likely label errors, and how a split differs from training."""
+"""What may be wrong with the data: likely label errors, how a split differs from training, what else is analysed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from core.exceptions import NotAvailable
+from core.failures import analyses
 from core.failures.label_errors import doubted_rows
 from core.numbers import signed
 from dashboard.figures import interval_table as columns
@@ -105,7 +106,7 @@ class Shifted:
 
 def shifted(source: Source) -> Shifted:
     """Return what was found; NotAvailable: nobody has looked."""
-    found = source.reader.shifted(source.record, source.evaluated)
+    found = source.reader.analysed("shift", source.record, source.evaluated)
     if found is None:
         how = f"`sentiscope shift {source.record.run} --split {source.split}` does it"
         raise NotAvailable(f"nobody has compared {source.split} with training yet; {how}")
@@ -201,3 +202,31 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
     "texts have; texts count once, so that one that repeats a word says no more. Log-odds have a prior of all texts "
     "(Monroe, Colaresi and Quinn 2008), which draws rare words to 0.",
 )
+
+
+def analysis_figure(name: str) -> Figure[Mapping[str, Any]]:
+    """Declare the figure of an analysis that has none of its own: `rows` as a table, other numbers as its note."""
+    analysis: Any = analyses.load(name)
+
+    def read(source: Source) -> Mapping[str, Any]:
+        found = source.reader.analysed(name, source.record, source.evaluated)
+        if found is None:
+            how = f"`sentiscope {name} {source.record.run} --split {source.split}` does it"
+            raise NotAvailable(f"nobody has asked for it yet; {how}")
+        return found
+
+    def write_note(found: Mapping[str, Any]) -> str:
+        return ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows")
+
+    return Figure(
+        name,
+        "errors",
+        analysis.offer.title,
+        read,
+        lambda found, look: Table(pd.DataFrame(found["rows"])),
+        note=write_note,
+        reading=str(analysis.__doc__).partition("\n")[0],
+        how=analysis.offer.takes,
+        tables=lambda found: {name.capitalize(): pd.DataFrame(found["rows"])},
+        analysis=lambda source: analysis.of(source.reader.store(), source.record, source.evaluated),
+    )

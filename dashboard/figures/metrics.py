@@ -211,7 +211,7 @@ def measured_stats(measured: Evaluated) -> list[results.Stat]:
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
     found = []
-    for name in (*names, "mae", "quadratic_kappa"):
+    for name in (*names, *(name for name, metric in DEFINED.items() if metric.ordered)):
         if (value := at["metrics"].get(name)) is None:
             continue
         low, high = at["intervals"].get(name) or (None, None)

@@ -18,10 +18,9 @@ from dashboard.reader.models import ModelReader
 if TYPE_CHECKING:
     from core.failures.coded import Coded
     from core.failures.codes import Codes
-    from core.failures.label_errors import LabelErrors
+    from core.failures.kept import SplitAnalysis
     from core.failures.neighbours import Common
     from core.failures.selection import Group, Selected, Selection
-    from core.failures.shift import DatasetShift
     from core.failures.slices import Slice
     from core.failures.table import Table
     from core.failures.unsure import DropoutUncertainty
@@ -197,12 +196,12 @@ class ErrorReader(ModelReader):
         """Return the labels that are likely wrong; None: nobody has looked."""
         return self._result(failures.label_errors.LabelErrors.of(self.store(), record, split))
 
-    def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Return how a split differs from training; None: nobody has looked."""
-        return self._result(failures.shift.DatasetShift.of(self.store(), record, split))
+    def analysed(self, name: str, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """Return what an analysis of `core.failures.analyses` found; None: nobody has looked."""
+        return self._result(failures.analyses.load(name).of(self.store(), record, split))
 
     @kept(16, lambda self, files: (files, file_version(files.path("json"))))
-    def _result(self, files: LabelErrors | DatasetShift) -> dict[str, Any] | None:
+    def _result(self, files: SplitAnalysis[dict[str, Any]]) -> dict[str, Any] | None:
         return files.read()
 
 

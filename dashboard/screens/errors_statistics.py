@@ -13,11 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.data.table import TRAIN
 from core.exceptions import InputError, NotAvailable, SentiscopeError
+from core.failures import analyses
 from core.failures.facets import looked_up, understood
 from core.failures.label_errors import LabelErrors
 from core.failures.rules import Clause, read
 from core.failures.selection import Selection, parse
-from core.failures.shift import DatasetShift
 from core.failures.tags import MODELS, WITH, called
 from core.runs import errands
 from core.runs.record import RunRecord
@@ -37,11 +37,13 @@ from dashboard.figures.distinguishing_features import (
     overused,
 )
 from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
+from dashboard.figures.errors import ERRORS
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
 from dashboard.figures.numbers import count
+from dashboard.figures.registry import others
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import caption, heading, heading_of, place, show
+from dashboard.widgets.figure import caption, heading, heading_of, place, show, show_tables
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import pick
 from dashboard.widgets.selected import inside_button
@@ -50,6 +52,9 @@ from dashboard.widgets.waiting import offer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
 def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
@@ -70,7 +75,8 @@ def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> 
     with right:
         tables |= _picks(MARKED, marked(shown), "", lambda: pick_row(shown, MARKED.name, ""))
     _next(shown, found, parts)
-    return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+    tables |= words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+    return tables | show_further(source)
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
@@ -170,7 +176,7 @@ def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
         found = SHIFT.shape(source)
     except NotAvailable:
         heading_of(SHIFT)
-        offer(DatasetShift.of(data.store(), source.record, source.split), "look-for-shift")
+        offer(analyses.load("shift").of(data.store(), source.record, source.split), "look-for-shift")
         return {}
     if found.found["left_out"]:
         heading_of(SHIFT)
@@ -199,6 +205,19 @@ def _words(found: Shifted, shown: Analysis) -> None:
 def _pick_word(shown: Analysis) -> None:
     words = state.picked(SHIFT_WORDS.name)
     select(shown, ["all", f"word={words}"] if words else [])
+
+
+def show_further(source: Source) -> dict[str, pd.DataFrame]:
+    """Show the figures that have no place on the page, and offer analyses that nobody has asked for; return tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    for figure in others("errors", PLACED):
+        try:
+            tables |= show_tables(source, figure)
+        except NotAvailable:
+            if figure.analysis is not None:
+                heading_of(figure)
+                offer(figure.analysis(source), f"look-for-{figure.name}")
+    return tables
 
 
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"

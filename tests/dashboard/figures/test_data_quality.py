@@ -11,8 +11,8 @@ from answering import answering, texts
 from pages import drawn, words
 
 from core.exceptions import NotAvailable
+from core.failures.analyses.shift import DatasetShift
 from core.failures.label_errors import LabelErrors
-from core.failures.shift import DatasetShift
 from core.runs.store import RunStore
 from dashboard.data import data
 from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, Shifted, shift_rows, shift_words_table
