@@ -41,9 +41,8 @@ from dashboard.figures.errors import ERRORS
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
 from dashboard.figures.numbers import count
-from dashboard.figures.registry import others
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import caption, heading, heading_of, place, show, show_tables
+from dashboard.widgets.figure import caption, heading, heading_of, place, show, show_others
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import pick
 from dashboard.widgets.selected import inside_button
@@ -76,7 +75,7 @@ def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> 
         tables |= _picks(MARKED, marked(shown), "", lambda: pick_row(shown, MARKED.name, ""))
     _next(shown, found, parts)
     tables |= words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
-    return tables | show_further(source)
+    return tables | show_others(source, "errors", PLACED, partial(_offer_analysis, source))
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
@@ -207,17 +206,11 @@ def _pick_word(shown: Analysis) -> None:
     select(shown, ["all", f"word={words}"] if words else [])
 
 
-def show_further(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the figures that have no place on the page, and offer analyses that nobody has asked for; return tables."""
-    tables: dict[str, pd.DataFrame] = {}
-    for figure in others("errors", PLACED):
-        try:
-            tables |= show_tables(source, figure)
-        except NotAvailable:
-            if figure.analysis is not None:
-                heading_of(figure)
-                offer(figure.analysis(source), f"look-for-{figure.name}")
-    return tables
+def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
+    """Offer to compute what a figure needs, if it can be computed."""
+    if figure.analysis is not None:
+        heading_of(figure)
+        offer(figure.analysis(source), f"look-for-{figure.name}")
 
 
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
