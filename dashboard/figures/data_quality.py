@@ -12,8 +12,11 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.failures import analyses
-from core.failures.label_errors import doubted_rows
+from core.failures.analyses.shift import DatasetShift
+from core.failures.kept import SplitAnalysis
+from core.failures.label_errors import LabelErrors, doubted_rows
 from core.numbers import signed
+from core.runs.analyses import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure, interval_figure
@@ -35,7 +38,7 @@ COLUMNS = {
 
 def doubted(source: Source) -> Mapping[str, Any]:
     """Return what `core.failures.label_errors.label_errors` found; NotAvailable: nobody has looked."""
-    found = source.reader.doubted(source.record, source.split)
+    found = source.reader.analysed(LabelErrors, source.record, source.split)
     if found is None:
         how = f"`sentiscope errors {source.record.run} --label-errors` does it"
         raise NotAvailable(f"nobody has looked for doubtful labels yet; {how}")
@@ -77,6 +80,7 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
     "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
     tables=lambda found: {"Label errors": doubted_rows(dict(found)), "Two labels": conflicts_table(found)},
+    analysis=LabelErrors,
 )
 
 
@@ -104,12 +108,18 @@ class Shifted:
         return f"A classifier of words cannot tell {split} from training: {said}."
 
 
+def analysed(source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it") -> Found:
+    """Return what an analysis of `core.failures.analyses` found; NotAvailable: nobody has asked."""
+    found = source.reader.analysed(analysis, source.record, source.evaluated)
+    if found is None:
+        how = f"`sentiscope {analysis.name} {source.record.run} --split {source.split}` does it"
+        raise NotAvailable(f"nobody has {asked} yet; {how}")
+    return found
+
+
 def shifted(source: Source) -> Shifted:
     """Return what was found; NotAvailable: nobody has looked."""
-    found = source.reader.analysed("shift", source.record, source.evaluated)
-    if found is None:
-        how = f"`sentiscope shift {source.record.run} --split {source.split}` does it"
-        raise NotAvailable(f"nobody has compared {source.split} with training yet; {how}")
+    found = analysed(source, DatasetShift, f"compared {source.split} with training")
     return Shifted(found, source.split)
 
 
@@ -184,6 +194,7 @@ SHIFT: Figure[Shifted] = Figure(
     "the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
     "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
     tables=lambda shown: {"Shift": shift_rows(shown)},
+    analysis=DatasetShift,
 )
 SHIFT_WORDS: Figure[Shifted] = interval_figure(
     "shift-words",
@@ -207,26 +218,15 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
 def analysis_figure(name: str) -> Figure[Mapping[str, Any]]:
     """Declare the figure of an analysis that has none of its own: `rows` as a table, other numbers as its note."""
     analysis: Any = analyses.load(name)
-
-    def read(source: Source) -> Mapping[str, Any]:
-        found = source.reader.analysed(name, source.record, source.evaluated)
-        if found is None:
-            how = f"`sentiscope {name} {source.record.run} --split {source.split}` does it"
-            raise NotAvailable(f"nobody has asked for it yet; {how}")
-        return found
-
-    def write_note(found: Mapping[str, Any]) -> str:
-        return ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows")
-
     return Figure(
         name,
         "errors",
         analysis.offer.title,
-        read,
+        lambda source: analysed(source, analysis),
         lambda found, look: Table(pd.DataFrame(found["rows"])),
-        note=write_note,
+        note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows"),
         reading=str(analysis.__doc__).partition("\n")[0],
         how=analysis.offer.takes,
         tables=lambda found: {name.capitalize(): pd.DataFrame(found["rows"])},
-        analysis=lambda source: analysis.of(source.reader.store(), source.record, source.evaluated),
+        analysis=analysis,
     )

@@ -11,6 +11,7 @@ from core import failures
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import file_version
+from core.runs.analyses import Found
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.memo import Key, kept
 from dashboard.reader.models import ModelReader
@@ -192,16 +193,12 @@ class ErrorReader(ModelReader):
         seen = self.coded(record, author) if _asks_for_codes(selection.rules) else None
         return failures.selection.select(selection, known.table, known.tagged, self.store(), seen)
 
-    def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Return the labels that are likely wrong; None: nobody has looked."""
-        return self._result(failures.label_errors.LabelErrors.of(self.store(), record, split))
-
-    def analysed(self, name: str, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Return what an analysis of `core.failures.analyses` found; None: nobody has looked."""
-        return self._result(failures.analyses.load(name).of(self.store(), record, split))
+    def analysed(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
+        """Return what an analysis of a split found; None: nobody has looked."""
+        return self._result(analysis.of(self.store(), record, split))
 
     @kept(16, lambda self, files: (files, file_version(files.path("json"))))
-    def _result(self, files: SplitAnalysis[dict[str, Any]]) -> dict[str, Any] | None:
+    def _result(self, files: SplitAnalysis[Found]) -> Found | None:
         return files.read()
 
 

@@ -13,9 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.data.table import TRAIN
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.failures import analyses
 from core.failures.facets import looked_up, understood
-from core.failures.label_errors import LabelErrors
 from core.failures.rules import Clause, read
 from core.failures.selection import Selection, parse
 from core.failures.tags import MODELS, WITH, called
@@ -174,8 +172,7 @@ def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
     try:
         found = SHIFT.shape(source)
     except NotAvailable:
-        heading_of(SHIFT)
-        offer(analyses.load("shift").of(data.store(), source.record, source.split), "look-for-shift")
+        _offer_analysis(source, SHIFT)
         return {}
     if found.found["left_out"]:
         heading_of(SHIFT)
@@ -210,7 +207,7 @@ def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
     """Offer to compute what a figure needs, if it can be computed."""
     if figure.analysis is not None:
         heading_of(figure)
-        offer(figure.analysis(source), f"look-for-{figure.name}")
+        offer(figure.analysis.of(data.store(), source.record, source.split), f"look-for-{figure.analysis.name}")
 
 
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
@@ -223,8 +220,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     try:
         found = DOUBTED.shape(source)
     except NotAvailable:
-        heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
-        offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
+        _offer_analysis(source, DOUBTED)
         return {}
     rows = found["rows"][:LABELS_SHOWN]
     more, take = "Choose a row to read its sentence." if rows else "", partial(_take_row, source, rows)
