@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.failures import analyses
 from core.failures.analyses.shift import DatasetShift
 from core.failures.kept import SplitAnalysis
 from core.failures.label_errors import LabelErrors, doubted_rows
@@ -215,18 +214,18 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
 )
 
 
-def analysis_figure(name: str) -> Figure[Mapping[str, Any]]:
+def analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
     """Declare the figure of an analysis that has none of its own: `rows` as a table, other numbers as its note."""
-    analysis: Any = analyses.load(name)
+    offer: Any = analysis.offer
     return Figure(
-        name,
+        analysis.name,
         "errors",
-        analysis.offer.title,
+        offer.title,
         lambda source: analysed(source, analysis),
         lambda found, look: Table(pd.DataFrame(found["rows"])),
         note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows"),
         reading=str(analysis.__doc__).partition("\n")[0],
-        how=analysis.offer.takes,
-        tables=lambda found: {name.capitalize(): pd.DataFrame(found["rows"])},
+        how=offer.takes,
+        tables=lambda found: {analysis.name.capitalize(): pd.DataFrame(found["rows"])},
         analysis=analysis,
     )

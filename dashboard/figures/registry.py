@@ -51,7 +51,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(errors.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),
     *(error_rates.SLICED, distinguishing_features.CLOUDS),
     *(data_quality.DOUBTED, data_quality.SHIFT, data_quality.SHIFT_WORDS),
-    *(data_quality.analysis_figure(name) for name in analyses.NAMES if name != data_quality.SHIFT.name),
+    *(data_quality.analysis_figure(analyses.load(name)) for name in analyses.NAMES if name != "shift"),
     *(comparing.MODELS, comparing.PAIRS, compare_sentences.MATRIX, comparing.WHERE),
     *(compare_curves.ROC, compare_curves.CALIBRATION, compare_curves.LAMBDAS),
     *(compare_sentences.MAPS, compare_curves.COST),
