@@ -4,8 +4,6 @@ A developer's home holds tags found by another version, downloads, settings of S
 folders of ours. None of it is there for a test, for a fixture of the session, or for a process that either starts.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil
@@ -13,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -49,6 +48,30 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: nobody needs to look through it again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eighty labelled sentences in a file."""
+    from trained_runs import write_films
+
+    return write_films(tmp_path_factory.mktemp("data") / "reviews.csv")
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
+    """A run directory with `finished`, `baseline` and `damaged`; read only."""
+    from trained_runs import train_reviews
+
+    return train_reviews(tmp_path_factory.mktemp("reviews"), table)
+
+
+@pytest.fixture(scope="session")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The store of runs on pairs; read only."""
+    from trained_runs import train_pairs
+
+    return train_pairs(tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.fixture(autouse=True)

@@ -43,9 +43,12 @@ def report_button(runs: Sequence[str], split: str, *, sessions: Mapping[str, str
     """Show a button that makes the report, then one that saves it; on a projector none.
 
     `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.
+
+    No fragment: Streamlit knows one by its place on the page, and drops a click on it if another run of the page, begun
+    meanwhile, has put it elsewhere.
     """
     if not state.projector():
-        st.fragment(_offer)(tuple(runs), split, sessions or {}, now)
+        _offer(tuple(runs), split, sessions or {}, now)
 
 
 def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:

@@ -1,7 +1,5 @@
 """Doors between the rooms open one way, and what must be quick imports nothing heavy."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """What is installed is what is here: every package, and every file that one reads."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from fnmatch import fnmatch

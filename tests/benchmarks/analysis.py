@@ -9,8 +9,6 @@ takes the report home. Another machine's model may get other sentences wrong: th
 uncoded, and told.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os
@@ -23,7 +21,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from browsing import MISSING, chromium, opened_browser, served, settle, visit
+from browsing import opened_browser, served, settle, visit
 
 CODES = Path(__file__).with_name("analysis_codes.csv")
 RUN, AUTHOR = "tweets", "ann"
@@ -159,16 +157,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     given = parser.parse_args()
-    program = chromium()
-    if program is None:
-        sys.exit(MISSING)
     with CODES.open(encoding="utf-8") as file:
         known = {row["key"]: row["code"] for row in csv.DictReader(file)}
 
     with tempfile.TemporaryDirectory(prefix="sentiscope-analysis-") as folder:
         own = {"SENTISCOPE_DATA": str(given.data), "SENTISCOPE_RUNS": f"{folder}/runs"}
         own |= {"SENTISCOPE_CACHE": f"{folder}/cache", "SENTISCOPE_STARTERS": f"{folder}/none"}
-        with served("dashboard/server.py", "dashboard.warm", **own) as address, opened_browser(program) as browser:
+        with served("dashboard/server.py", "dashboard.warm", **own) as address, opened_browser() as browser:
             page, complaints = visit(browser, address)
             train(page, address)
             print("a cell clicked:", cell(page), flush=True)

@@ -6,15 +6,12 @@ Ratios to `vanilla-swiglu` with explicit softmax (the paper's kind of baseline) 
 kernel. Medians; absolute times are of this machine only.
 """
 
-from __future__ import annotations
-
-import argparse
 import dataclasses
-import statistics
-import time
+from functools import partial
 from unittest import mock
 
 import torch
+from timing import measure_in_turn, read_arguments
 
 from core.models import attention
 from core.models.attend import attend_explicit
@@ -31,40 +28,29 @@ def step(model: torch.nn.Module, batch: Batch) -> None:
     model(batch).logits.logsumexp(-1).sum().backward()
 
 
+def explicit_step(model: torch.nn.Module, batch: Batch) -> None:
+    with mock.patch.object(attention, "attend_fused", lambda *a: attend_explicit(*a)[0]):
+        step(model, batch)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[64, 128, 256, 512])
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    args = parser.parse_args()
+    args = read_arguments(__doc__, repeats=15, lengths=[64, 128, 256, 512])
     keep_freed_memory()
-    torch.set_num_threads(args.threads)
     torch.manual_seed(0)
     names = ["vanilla-swiglu", *(f"ndt-01-n{n}" for n in GOALS), "differential"]
     # Without dropout, whose cost is the same for all and would flatter the ratios.
     models = {
         name: build(dataclasses.replace(PRESETS[name].model, dropout=0.0), vocabulary=1000, classes=2) for name in names
     }
-    explicit = mock.patch.object(attention, "attend_fused", lambda *a: attend_explicit(*a)[0])
     print(f"torch {torch.__version__}, {args.threads} threads, median of {args.repeats}, forward and backward")
     print(f"{'batch x length':>14} {'explicit ms':>11} {'fused ms':>9} | ratio to explicit / to fused vanilla-swiglu")
     for length in args.lengths:
         size = 32 if length < 512 else 16
         keep = torch.arange(length) < torch.linspace(0.7 * length, length, size)[:, None]
         batch = Batch(torch.randint(2, 1000, (size, length)) * keep, keep)
-        times: dict[str, list[float]] = {name: [] for name in ["explicit", *names]}
-        for repeat in range(args.repeats + 2):
-            for name in times:
-                model = models["vanilla-swiglu" if name == "explicit" else name]
-                start = time.perf_counter()
-                if name == "explicit":
-                    with explicit:
-                        step(model, batch)
-                else:
-                    step(model, batch)
-                if repeat >= 2:
-                    times[name].append(time.perf_counter() - start)
-        median = {name: statistics.median(values) for name, values in times.items()}
+        ways = {"explicit": partial(explicit_step, models["vanilla-swiglu"], batch)}
+        ways |= {name: partial(step, model, batch) for name, model in models.items()}
+        median = measure_in_turn(ways, args.repeats, warm=2)
         cells = []
         for name in names[1:]:
             ratio = median[name] / median["explicit"]

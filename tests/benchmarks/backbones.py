@@ -8,8 +8,6 @@ Whole training sets, one seed, each run a process of its own with one thread. A 
 and stays there, with what it cost beside it (`SET-MODEL.cost`: seconds of the processor and MB at the peak).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

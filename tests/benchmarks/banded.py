@@ -8,19 +8,16 @@ is the path that a model without a window takes, `masked` the same over the L x 
 every map in memory. Medians; absolute times are of this machine only, but those of one row were measured together.
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
 import math
 import os
-import statistics
-import time
 from collections.abc import Callable
+from functools import partial
 from unittest import mock
 
 import torch
 import torch.nn.functional as F
+from timing import measure_in_turn, read_arguments
 
 from core.models import blocks
 from core.models.attend import attend_explicit, attend_fused
@@ -59,35 +56,27 @@ def measure(length: int, repeats: int, *, gradients: bool) -> dict[str, float]:
     """Median milliseconds of each way, forward or forward and backward."""
     found, leaves = ways(length, gradients=gradients)
     weight = torch.randn(1, HEADS, length, WIDTH)
-    times: dict[str, list[float]] = {name: [] for name in found}
-    for repeat in range(repeats + 1):
-        for name, way in found.items():
-            start = time.perf_counter()
-            if gradients:
-                torch.autograd.grad(way(), leaves, weight)
-            else:
-                way()
-            if repeat:
-                times[name].append(time.perf_counter() - start)
-    return {name: 1e3 * statistics.median(values) for name, values in times.items()}
+    if gradients:
+        found = {name: partial(gradient, way, leaves, weight) for name, way in found.items()}
+    return {name: 1e3 * seconds for name, seconds in measure_in_turn(found, repeats).items()}
+
+
+def gradient(way: Way, leaves: list[torch.Tensor], weight: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return torch.autograd.grad(way(), leaves, weight)
 
 
 def sizes(length: int, repeats: int) -> None:
     """Print forward and backward of each block and buffer size: what `BLOCK` and `BUFFER_BYTES` were chosen by."""
     found, leaves = ways(length, gradients=True)
     weight = torch.randn(1, HEADS, length, WIDTH)
-    times: dict[tuple[int, int], list[float]] = {}
-    for repeat in range(repeats + 1):
-        for block, megabytes in itertools.product((32, 64, 128), (1, 2, 4)):
-            with (
-                mock.patch.object(blocks, "BLOCK", block),
-                mock.patch.object(blocks, "BUFFER_BYTES", megabytes * 1_000_000),
-            ):
-                start = time.perf_counter()
-                torch.autograd.grad(found["banded"](), leaves, weight)
-                if repeat:
-                    times.setdefault((block, megabytes), []).append(time.perf_counter() - start)
-    cells = [f"{block}/{megabytes} {1e3 * statistics.median(t):.2f}" for (block, megabytes), t in times.items()]
+
+    def step(block: int, megabytes: int) -> None:
+        with mock.patch.multiple(blocks, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
+            gradient(found["banded"], leaves, weight)
+
+    all_sizes = {size: partial(step, *size) for size in itertools.product((32, 64, 128), (1, 2, 4))}
+    seconds = measure_in_turn(all_sizes, repeats)
+    cells = [f"{block}/{megabytes} {1e3 * each:.2f}" for (block, megabytes), each in seconds.items()]
     print(f"\nblock / megabytes of buffer at {length}, forward and backward: " + "  ".join(cells))
 
 
@@ -109,12 +98,7 @@ def verdict(good: bool) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048, 4096, 8192, 16384])
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    args = parser.parse_args()
-    torch.set_num_threads(args.threads)
+    args = read_arguments(__doc__, repeats=9, lengths=[256, 512, 1024, 2048, 4096, 8192, 16384])
     torch.manual_seed(0)
     print(f"torch {torch.__version__}, {args.threads} threads of {os.cpu_count()}, median of {args.repeats}")
     for title, gradients in (("forward", False), ("forward and backward", True)):

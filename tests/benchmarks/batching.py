@@ -7,14 +7,11 @@ Lengths are drawn to the shapes of IMDB reviews (median 172, mean 212, cut at 51
 in one process; forward, backward and AdamW included. Prints time per real token, relative to fixed padding.
 """
 
-from __future__ import annotations
-
-import argparse
-import statistics
-import time
+from functools import partial
 
 import numpy as np
 import torch
+from timing import measure_in_turn, read_arguments
 
 from core.models.build import build
 from core.models.presets import PRESETS
@@ -47,12 +44,8 @@ def sampled(table: TokenTable, batches: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
-    args = parser.parse_args()
+    args = read_arguments(__doc__, repeats=5)
     keep_freed_memory()
-    torch.set_num_threads(args.threads)
     print(f"torch {torch.__version__}, {args.threads} threads, median of {args.repeats}, {SAMPLE} batches per epoch")
     for kind, goal in GOALS.items():
         sizes, width, batch_size = lengths(kind)
@@ -65,21 +58,19 @@ def main() -> None:
             plans = {
                 way: plan(sizes, batch_size=batch_size, seed=0, epoch=0, batching=way) for way in ("fixed", "length")
             }
-            times: dict[str, list[float]] = {way: [] for way in plans}
-            for repeat in range(args.repeats + 1):
-                for way, batches in plans.items():
-                    chosen = sampled(table, batches)
-                    start = time.perf_counter()
-                    for rows in chosen:
-                        optimizer.zero_grad()
-                        batch = Batch.of(table.padded(rows, width if way == "fixed" else 0))
-                        model(batch).logits.logsumexp(-1).sum().backward()
-                        optimizer.step()
-                    real = sum(int(sizes[rows].sum()) for rows in chosen)
-                    if repeat:
-                        times[way].append((time.perf_counter() - start) / real)
-            fixed, bucketed = (statistics.median(times[way]) for way in ("fixed", "length"))
-            gain = fixed / bucketed
+            chosen = {way: sampled(table, batches) for way, batches in plans.items()}
+
+            def epoch(rows_of: list[np.ndarray], width: int, model=model, optimizer=optimizer, table=table) -> None:
+                for rows in rows_of:
+                    optimizer.zero_grad()
+                    model(Batch.of(table.padded(rows, width))).logits.logsumexp(-1).sum().backward()
+                    optimizer.step()
+
+            widths = {"fixed": width, "length": 0}
+            ways = {way: partial(epoch, rows, widths[way]) for way, rows in chosen.items()}
+            real = {way: sum(int(sizes[rows].sum()) for rows in each) for way, each in chosen.items()}
+            seconds = measure_in_turn(ways, args.repeats)
+            gain = (seconds["fixed"] / real["fixed"]) / (seconds["length"] / real["length"])
             share = padding_share(sizes, plans["length"])
             print(
                 f"{kind:>7} {preset:>10}: by length {gain:.2f}x faster than fixed to {width}"

@@ -7,8 +7,6 @@
 The runs must be finished and trained on the corpus as it is now; the yardstick is fitted (or found) here.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

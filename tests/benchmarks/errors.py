@@ -8,8 +8,6 @@ a browser waits that has been here before. On a machine with other work the time
 each.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
@@ -24,7 +22,7 @@ from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
+from browsing import dashboard, opened_browser, served, settle, visit
 from pages import answered, report, timed, watch
 
 from core import api
@@ -225,15 +223,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=25_000)
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
-    program = chromium()
-    if program is None:
-        sys.exit(MISSING)
     folder = Path(tempfile.mkdtemp(prefix="sentiscope-errors-"))
     try:
         run(folder, given.rows)
         plain = folder / "bare.py"
         plain.write_text("import streamlit as st\nst.title('bare')\n")
-        with dashboard(folder / "runs") as address, served(plain) as bare, opened_browser(program) as browser:
+        with dashboard(folder / "runs") as address, served(plain) as bare, opened_browser() as browser:
             page, _ = visit(browser, address)
             first(page, address)  # finds the tags
             times = zip(*(lists(browser, address, bare) for _ in range(given.repeats)), strict=True)

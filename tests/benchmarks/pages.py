@@ -7,8 +7,6 @@ on a machine with other work the times are those of the load printed with each. 
 into an empty folder, on the built-in corpus, which is made on the way. Sentences have `sentences.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -25,7 +23,7 @@ import pandas as pd
 from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
+from browsing import dashboard, opened_browser, served, settle, visit
 
 POINTS, SIDE = 25_000, 0.32
 """A lasso as wide and high as this share of the plot's height takes about 3,000 of the points."""
@@ -172,10 +170,7 @@ def main() -> None:
     parser.add_argument("--loads", type=int, default=3, help="fresh servers for the first page")
     parser.add_argument("--trainings", type=int, default=1)
     args = parser.parse_args()
-    program = chromium()
-    if program is None:
-        sys.exit(MISSING)
-    with tempfile.TemporaryDirectory() as scratch, opened_browser(program) as browser:
+    with tempfile.TemporaryDirectory() as scratch, opened_browser() as browser:
         folders = [Path(scratch) / f"{number}" / "runs" for number in range(args.trainings)]
         curves, metrics = zip(*(training(browser, folder) for folder in folders), strict=True)
         report("“Start training” to the first curve", list(curves), 5.0)

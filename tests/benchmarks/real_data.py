@@ -13,8 +13,6 @@ words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has t
 `together` is the same of the three seeds as one model, which answers by the mean of their probabilities.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import datetime

@@ -8,8 +8,6 @@ sentence is another one of plain English words. The answer stands above the word
 a limit: what is not there by then is missing from the numbers, and said.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -26,7 +24,7 @@ from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as Late
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from browsing import MISSING, ROOT, chromium, opened_browser, served, settle, visit
+from browsing import ROOT, opened_browser, served, settle, visit
 
 LIMIT = 8_000
 """Milliseconds that a part may take before it is given up."""
@@ -132,10 +130,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20, help="sentences, up to 29")
     parser.add_argument("--run", action="append", default=[], help="other starters")
     args = parser.parse_args()
-    program = chromium()
-    if program is None:
-        sys.exit(MISSING)
-    with tempfile.TemporaryDirectory() as scratch, opened_browser(program) as browser:
+    with tempfile.TemporaryDirectory() as scratch, opened_browser() as browser:
         folders = {"SENTISCOPE_RUNS": f"{scratch}/runs", "SENTISCOPE_CACHE": f"{scratch}/cache"}
         starters = {"SENTISCOPE_STARTERS": str(ROOT / "trained")}
         with served("dashboard/server.py", "dashboard.warm", **folders, **starters) as address:

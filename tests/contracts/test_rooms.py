@@ -1,7 +1,5 @@
 """What two rooms that may not import each other say alike."""
 
-from __future__ import annotations
-
 from core.models import positions, terms
 from core.text import lexicon, tags
 

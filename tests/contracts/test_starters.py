@@ -1,7 +1,5 @@
 """The starter runs that every checkout carries: small, complete, and loadable for ever."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

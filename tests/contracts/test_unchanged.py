@@ -18,8 +18,6 @@ Not in it: `dashboard` (serves until it is ended), `report` and `inspect --html`
 (nothing is under way), `--detach`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import hashlib

@@ -11,16 +11,14 @@ from core.recipes import apply
 from core.runs.configuration import configure
 
 
-def test_text_becomes_values_of_the_right_type():
+def test_text_becomes_values_of_the_right_type_and_they_survive_json():
     typed = {"training.epochs": "3", "training.lr": "1e-3", "model.attention.row_norm": "yes", "data.name": "a b.csv"}
     config = compose("ndt-01-n3", typed)
     assert (config.training.epochs, config.training.lr, config.data.name) == (3, 1e-3, "a b.csv")
     assert config.model.attention.row_norm is True and config.model.attention.components == 3
-
-
-def test_settings_survive_json():
     config = compose("differential", {"model.attention.lambda_per_head": True})
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
+    assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
 
 
 @pytest.mark.slow
@@ -61,10 +59,6 @@ def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released
 def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
     for name in FINE_TUNINGS:
         assert compose(PRESET, apply(name, PRESET).settings).text.lookalikes == 0, name
-
-
-def test_a_pair_is_split_at_its_first_sign():
-    assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
 
 
 REFUSED = {
@@ -153,7 +147,7 @@ def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_norm
     assert from_dict(recorded).training.portions == 4
 
 
-def test_several_lexicons_are_counted():
+def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen_together():
     two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
         compose("vanilla", {**two, "model.attention.lexicons": 1})
@@ -163,9 +157,6 @@ def test_several_lexicons_are_counted():
     assert compose("lexicon", {"text.lexicon": "vader,my.csv"}).text.lexicons == ("vader", "my.csv")
     with pytest.raises(ConfigError, match="lexical_heads=apart: for 2 to 4 lexicons"):
         compose("lexical-all", {"model.attention.lexical_heads": "apart"})
-
-
-def test_a_part_and_what_it_reads_may_be_chosen_together():
     config = compose("ndt-01-n3", {"model.attention.lexical": "add", "text.lexicon": "vader"})
     assert config.model.needs_lexicon and config.text.lexicon == "vader"
     config = compose("vanilla", {"model.position": "polarity-aware", "model.pos_tags": "no"})
@@ -202,9 +193,7 @@ def test_every_setting_has_its_value_flat():
         ("lexicon", "sentiment140", {}, "text.normaliser", "lower"),
     ],
 )
-def test_a_preset_keeps_its_own_settings_where_others_suit_the_data_and_a_person_has_the_last_word(
-    model, data, settings, setting, value
-):
+def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(model, data, settings, setting, value):
     assert flat(configure(data, model, settings))[setting] == value
 
 
@@ -230,12 +219,8 @@ def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
 
 
 def test_the_penalty_on_maps_is_refused_where_long_texts_have_none():
-    settings = {
-        "training.diversity": 0.1,
-        "model.attention.window": 64,
-        "model.attention.mixing": "additive",
-        "model.attention.components": 2,
-    }
+    settings = {"training.diversity": 0.1, "model.attention.window": 64}
+    settings |= {"model.attention.mixing": "additive", "model.attention.components": 2}
     assert compose("vanilla", {**settings, "text.max_length": 1024}).training.diversity == 0.1
     with pytest.raises(ConfigError, match=r"choose text\.max_length=1024"):
         compose("vanilla", {**settings, "text.max_length": 1025})

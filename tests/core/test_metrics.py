@@ -32,20 +32,13 @@ def test_a_new_metric_can_be_compared_in_sweeps(boldness):
     assert title("boldness") == "Boldness"
 
 
-def test_what_thresholds_change_is_what_reads_answers_only():
+def test_what_thresholds_change_is_what_reads_answers_only_and_every_metric_reads_what_it_says():
     labels, probabilities = SEVERAL
     half, low = (evaluate(labels, probabilities, "multi", limit) for limit in (0.5, 0.1))
     assert {name for name in half if half[name] != low[name]} <= set(thresholded())
-    assert {name for name, metric in metrics_of("multi").items() if metric.reads != "answers"} == {
-        "roc_auc_macro",
-        "average_precision",
-        "loss",
-        "brier",
-    }
-
-
-def test_every_metric_reads_what_it_says():
-    """Answers stay where probabilities move a little; so do ranks where all of them are halved from above 0.5."""
+    others = {name for name, metric in metrics_of("multi").items() if metric.reads != "answers"}
+    assert others == {"roc_auc_macro", "average_precision", "loss", "brier"}
+    # Answers stay where probabilities move a little; so do ranks where all of them are halved from above 0.5.
     labels = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
     probabilities = np.array([[0.9, 0.2], [0.1, 0.8], [0.7, 0.6], [0.3, 0.4]])
     moved = (probabilities * 2 + 0.5) / 3

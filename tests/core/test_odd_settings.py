@@ -1,7 +1,5 @@
 """Whatever is typed as a setting: it is taken, or a sentence of sane length says what is wrong with it."""
 
-from __future__ import annotations
-
 import math
 import random
 
@@ -28,8 +26,8 @@ LONGEST_SENTENCE = 500
 def test_an_odd_value_is_taken_or_refused_with_a_sentence():
     for name in setting_names():
         draw = random.Random(name)
-        drawn = [draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(10)]
-        for value in (*NUMBERS, *TEXTS, *OTHERS, *drawn):
+        drawn = [draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(4)]
+        for value in (*draw.sample(NUMBERS, 8), *draw.sample(TEXTS, 9), *draw.sample(OTHERS, 4), *drawn):
             try:
                 taken = flat(compose(draw.choice(SOME), {name: value}))[name]
             except ConfigError as error:

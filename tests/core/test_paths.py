@@ -19,11 +19,16 @@ def file(tmp_path):
     return path
 
 
-def test_a_file_is_resolved_and_a_folder_where_one_is_meant(file):
+def test_a_file_is_resolved_a_folder_where_one_is_meant_and_the_size_is_looked_at_first(file):
     assert resolve(str(file)) == file
     assert resolve(str(file.parent), folders=True) == file.parent
     with pytest.raises(InputError, match="this is a folder, not a file"):
         resolve(str(file.parent))
+    with pytest.raises(InputError, match=r"data\.csv: it has 0 MB, and at most 0 MB are read"):
+        resolve(str(file), limit=5)
+    with pytest.raises(ValueError, match="it has"):
+        regular_bytes(file, 5)
+    assert regular_bytes(file, 11) == b"text,label\n"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/dev/stdin"])
@@ -63,14 +68,6 @@ def test_a_file_of_another_machine_is_refused_even_where_one_of_that_name_lies(t
     (tmp_path / "elsewhere:grades.csv").write_text("secret")
     with pytest.raises(InputError, match="did not come with it"):
         resolve("elsewhere:grades.csv")
-
-
-def test_the_size_is_looked_at_before_the_content(file):
-    with pytest.raises(InputError, match=r"data\.csv: it has 0 MB, and at most 0 MB are read"):
-        resolve(str(file), limit=5)
-    with pytest.raises(ValueError, match="it has"):
-        regular_bytes(file, 5)
-    assert regular_bytes(file, 11) == b"text,label\n"
 
 
 def test_a_stranger_opens_only_what_lies_in_the_roots_and_learns_of_nothing_else(file, tmp_path):

@@ -24,21 +24,19 @@ def test_the_environment_changes_a_quota_and_only_a_whole_number_does(monkeypatc
             quota()
 
 
-def test_uploads_are_limited_in_number_and_the_same_file_comes_again(tmp_path, monkeypatch):
+def test_uploads_are_limited_in_number_and_size_and_the_same_file_comes_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_UPLOADS", "2")
     first = keep_file(tmp_path, "a.csv", b"1")
     keep_file(tmp_path, "b.csv", b"2")
     with pytest.raises(InputError, match=r"at most 2 uploaded files \(SENTISCOPE_MOST_UPLOADS\)"):
         keep_file(tmp_path, "c.csv", b"3")
     assert keep_file(tmp_path, "a.csv", b"1") == first
-
-
-def test_uploads_are_limited_in_size(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_UPLOADS_MB", "1")
-    keep_file(tmp_path, "a.csv", b"1" * 600_000)
+    monkeypatch.delenv("SENTISCOPE_MOST_UPLOADS")
+    keep_file(tmp_path / "large", "a.csv", b"1" * 600_000)
     with pytest.raises(InputError, match=r"at most 1 MB of uploaded files \(SENTISCOPE_UPLOADS_MB\)"):
-        keep_file(tmp_path, "b.csv", b"2" * 600_000)
-    assert len(list((tmp_path / "files").iterdir())) == 1
+        keep_file(tmp_path / "large", "b.csv", b"2" * 600_000)
+    assert len(list((tmp_path / "large" / "files").iterdir())) == 1
 
 
 def test_the_readme_names_every_limit_with_its_number():

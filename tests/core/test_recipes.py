@@ -12,16 +12,15 @@ from core.runs.configuration import configure
 STRONG = RECIPES["strong"].settings
 
 
-def test_it_stands_above_data_and_preset_and_below_a_person():
+def test_it_stands_above_data_and_preset_and_below_a_person_and_without_one_nothing_is_set():
     found = apply("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
     values = flat(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
     assert {name: values[name] for name in STRONG} == {**STRONG, "training.lr": 3e-4}
     assert values["text.normaliser"] == "tweet"
     assert not found.left_out
-
-
-def test_without_a_recipe_nothing_is_set():
     assert apply("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
+    config = configure("built-in", "vanilla", {"training.epochs": 1}, recipe="strong")
+    assert config.model.ngram_buckets == 20_000 and config.training.epochs == 1
 
 
 @pytest.mark.parametrize("preset", STRUCTURES)
@@ -41,19 +40,11 @@ def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
         assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
 
 
-def test_what_a_person_sets_decides_what_fits():
+def test_what_a_person_sets_decides_what_fits_and_an_unknown_recipe_is_answered_with_the_nearest():
     found = apply("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
     assert list(found.left_out) == ["model.ngram_buckets"]
     assert compose("vanilla", found.settings).training.teacher == ""
-
-
-def test_an_unknown_recipe_is_answered_with_the_nearest():
     with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
         apply("stronger", "vanilla")
     with pytest.raises(ConfigError, match="unknown model preset"):
         apply("strong", "vanila")
-
-
-def test_configure_takes_a_recipe():
-    config = configure("built-in", "vanilla", {"training.epochs": 1}, recipe="strong")
-    assert config.model.ngram_buckets == 20_000 and config.training.epochs == 1

@@ -1,7 +1,5 @@
 """What is declared beside a setting: its words, its range, and what it needs to do anything."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -13,13 +11,10 @@ from core.exceptions import ConfigError
 from core.settings import GROUPS, Need, Range, check_needs, check_ranges, declared, setting
 
 
-def test_choices_are_those_of_the_type():
+def test_choices_are_those_of_the_type_a_sentence_is_whole_and_a_group_is_one_of_the_builders():
     assert SETTINGS["training.schedule"].choices == ("cosine", "linear", "constant")
     assert SETTINGS["model.attention.row_norm"].choices == ("true", "false")
     assert SETTINGS["training.lr"].choices == ()
-
-
-def test_a_sentence_is_whole_and_a_group_is_one_of_the_builders():
     for name, declaration in SETTINGS.items():
         assert declaration.help == " ".join(declaration.help.split()), name
         assert not declaration.help or declaration.help.endswith("."), name
@@ -48,12 +43,9 @@ class Kitchen:
 def test_settings_are_found_through_their_groups_and_named_by_their_fields_where_nothing_is_said():
     found = {each.name: each for each in declared(Kitchen)}
     assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
-    assert (found["oven.speed"].label, found["chairs"].label, found["oven.fan"].choices) == (
-        "speed of the fan",
-        "chairs",
-        ("true", "false"),
-    )
-    assert (found["chairs"].default, found["oven.fan"].help) == (4, "Blows.")
+    assert (found["oven.speed"].label, found["chairs"].label) == ("speed of the fan", "chairs")
+    assert (found["oven.fan"].choices, found["oven.fan"].help) == (("true", "false"), "Blows.")
+    assert found["chairs"].default == 4
 
 
 @pytest.mark.parametrize("heat", [49, 301, math.nan])

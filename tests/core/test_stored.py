@@ -32,9 +32,16 @@ def read(tmp_path, content):
     return stored.read(file, Thing)
 
 
-def test_what_fits_comes_back_typed_and_unknown_fields_are_left_out(tmp_path):
+def test_what_fits_comes_back_typed_and_with_what_is_left_over_it_makes_the_whole_again(tmp_path):
     found = read(tmp_path, {"count": 3, "names": ["x"], "inner": {"by_name": {"t": {"f": [1]}}, "new": 1}, "later": 5})
     assert found == Thing(3, names=("x",), inner={"by_name": {"t": {"f": [1.0]}}})
+    given = {"a": 1, "b": {"c": 2, "new": {"x": 1}}, "later": [1]}
+    known = {"a": 1, "b": {"c": 2}}
+    rest = stored.left_over(given, known)
+    assert rest == {"b": {"new": {"x": 1}}, "later": [1]}
+    assert stored.together(known, rest) == given
+    assert stored.together({"b": {"c": 3}}, rest) == {"b": {"c": 3, "new": {"x": 1}}, "later": [1]}
+    assert list(stored.leaves(rest)) == ["b.new.x", "later"]
 
 
 REFUSED = {
@@ -61,10 +68,7 @@ REFUSED = {
     "empty": (b"", "it is empty"),
     "no text": (b"\x80\x81", "line 1 is no JSON"),
     "nested": (b"[" * 100_000, "nested more than 64 deep"),
-    "nested a little too deep": (
-        b'{"count": 1, "later": ' + b"[" * 100 + b"]" * 100 + b"}",
-        "nested more than 64 deep",
-    ),
+    "a little too deep": (b'{"count": 1, "later": ' + b"[" * 100 + b"]" * 100 + b"}", "nested more than 64 deep"),
 }
 
 
@@ -75,28 +79,15 @@ def test_what_does_not_fit_is_refused_with_file_field_and_reason(tmp_path, conte
     assert len(str(refusal.value)) < 400
 
 
-def test_no_file_is_told_apart_from_a_damaged_one(tmp_path):
+def test_no_file_is_told_apart_from_a_damaged_one_and_one_too_large_is_not_read(tmp_path):
     with pytest.raises(FileNotFoundError):
         stored.read(tmp_path / "none.json", Thing)
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(RunDamaged, match=r"folder\.json: cannot be read: this is a folder"):
         stored.read(tmp_path / "folder.json", Thing)
-
-
-def test_a_file_too_large_is_not_read(tmp_path):
     (tmp_path / "large.json").write_bytes(b" " * 2_000_000)
     with pytest.raises(RunDamaged, match="it has 2 MB, and at most 1 MB are read"):
         stored.read(tmp_path / "large.json", Thing, limit=1024**2)
-
-
-def test_what_is_left_over_and_what_is_known_make_the_whole_again():
-    given = {"a": 1, "b": {"c": 2, "new": {"x": 1}}, "later": [1]}
-    known = {"a": 1, "b": {"c": 2}}
-    rest = stored.left_over(given, known)
-    assert rest == {"b": {"new": {"x": 1}}, "later": [1]}
-    assert stored.together(known, rest) == given
-    assert stored.together({"b": {"c": 3}}, rest) == {"b": {"c": 3, "new": {"x": 1}}, "later": [1]}
-    assert list(stored.leaves(rest)) == ["b.new.x", "later"]
 
 
 def test_a_file_of_another_schema_is_refused_and_ours_is_read_without_it():

@@ -1,7 +1,5 @@
 """Presets found by paper and shown whole."""
 
-from __future__ import annotations
-
 import pytest
 from structures import STRUCTURES
 
@@ -29,12 +27,6 @@ def test_a_paper_is_found_by_key_and_short_title(said, key):
     assert {each["paper"] for each in systems.listed(said)} == {key}
 
 
-def test_an_unknown_paper_is_refused_with_all_there_are():
-    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
-        systems.listed("sentifomer")
-    assert all(key in str(refusal.value) for key in PAPERS)
-
-
 @pytest.mark.parametrize(("vocabulary", "classes"), [(0, 2), (10**9, 2), (100, 1), (100, 10**6)])
 def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
     for call in (systems.listed, lambda **sizes: systems.whole("vanilla", **sizes)):
@@ -42,10 +34,13 @@ def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
             call(vocabulary=vocabulary, classes=classes)
 
 
-def test_papers_together_list_every_preset_once():
+def test_papers_together_list_every_preset_once_and_an_unknown_one_is_refused_with_all():
     names = [each["name"] for paper in PAPERS for each in systems.listed(paper)]
     assert sorted(names) == sorted(PRESETS)
     assert [each["name"] for each in systems.listed()] == list(PRESETS)
+    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
+        systems.listed("sentifomer")
+    assert all(key in str(refusal.value) for key in PAPERS)
 
 
 def test_one_whole_adds_up_and_names_its_relative():
@@ -65,9 +60,8 @@ def test_every_setting_of_the_model_is_there_for_something():
     used = {name for preset in PRESETS for name, value in systems.settings()[preset].items() if value != usual[name]}
     used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
     used |= {name for recipe in RECIPES.values() for name in recipe.settings}
-    used |= {
-        name for preset in PRESETS for each in systems.trials(preset) for name in parse_settings(each["set"].split())
-    }
+    tried = [each["set"].split() for preset in PRESETS for each in systems.trials(preset)]
+    used |= {name for settings in tried for name in parse_settings(settings)}
     # By whoever trains a pretrained encoder, and by whoever has a lexicon besides VADER's.
     named = {"model.backbone", "model.attention.lexicons"}
     assert {name for name in usual if name.startswith("model.")} <= used | named
@@ -85,6 +79,6 @@ def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
     asked = {each["set"] for each in systems.trials("sentiformer")}
     assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
     assert systems.trials("cnn") == systems.trials("vanilla") == ()
-    assert systems.whole("lexical-hadamard")["trials"] == [
-        {"question": "Does sigma, which is at most 1, need more weight?", "set": "model.attention.lexical_strength=5"}
-    ]
+    question = "Does sigma, which is at most 1, need more weight?"
+    [trial] = systems.whole("lexical-hadamard")["trials"]
+    assert trial == {"question": question, "set": "model.attention.lexical_strength=5"}

@@ -1,7 +1,5 @@
 """Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them, in a browser too."""
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil
@@ -14,21 +12,11 @@ from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, local_script_runner
+from trained_runs import TINY
 
-from core import api
 from core.runs.store import RunStore
 
 APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
-TINY = {
-    "data.split": "0.6/0.2/0.2",
-    "model.width": 16,
-    "model.ff_width": 16,
-    "training.epochs": 2,
-    "training.batch_size": 8,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
-GOOD, BAD = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,35 +44,6 @@ def _nothing_to_wait_for() -> Iterator[None]:
         patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
         patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
-
-
-@pytest.fixture(scope="session")
-def table(tmp_path_factory) -> Path:
-    """Eighty labelled sentences in a file."""
-    path = tmp_path_factory.mktemp("data") / "reviews.csv"
-    lines = [
-        f"{word} film number {number},{label}"
-        for label, words in (("positive", GOOD), ("negative", BAD))
-        for word in words
-        for number in range(10)
-    ]
-    path.write_text("text,label\n" + "\n".join(lines) + "\n")
-    return path
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory, table) -> Path:
-    """A run directory with `finished` (two layers, three components), `baseline` and `damaged`; read only."""
-    folder = tmp_path_factory.mktemp("runs")
-    store = RunStore(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        api.train(str(table), "ndt-01-n3", TINY, name="finished", store=store)
-        baseline = {name: value for name, value in TINY.items() if not name.startswith("model.")}
-        api.train(str(table), "tfidf-logreg", baseline, name="baseline", store=store)
-    shutil.copytree(folder / "finished", folder / "damaged")
-    (folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
-    return folder
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import is_too_wide, settle, switch_theme, violations, visit
+from browsing import is_too_wide, looks, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -60,9 +60,7 @@ def opened(page: Page, address: str) -> None:
 
 def sound(page: Page, complaints: list[str]) -> None:
     """Nothing grave to axe, nothing beyond the page, no complaint of the browser, no traceback, light and dark."""
-    for theme, width in (("light", 1440), ("dark", 1024)):
-        page.set_viewport_size({"width": width, "height": 900})
-        switch_theme(page, theme)
+    for _ in looks(page):
         assert violations(page) == [] and not is_too_wide(page)
         assert page.locator("[data-testid=stException]").count() == 0
         assert complaints == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browsing import is_too_wide, settle, switch_theme, visit
+from browsing import is_too_wide, looks, settle, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -16,12 +16,10 @@ def test_a_model_is_drawn_at_every_width(browser, server):
     page.goto(f"{server}/models?model=sentiformer&run=finished")
     drawing = page.get_by_role("img", name=re.compile("^From text to answer: Embedding"))
     expect(drawing).to_be_visible()
-    for theme, width in (("light", 1440), ("dark", 1024)):
-        page.set_viewport_size({"width": width, "height": 900})
-        switch_theme(page, theme)
+    for _ in looks(page):
         expect(drawing).to_be_visible()
         box = drawing.bounding_box()
-        assert box["width"] > 380 and box["x"] + box["width"] <= width
+        assert box["width"] > 380 and box["x"] + box["width"] <= page.viewport_size["width"]
         assert not is_too_wide(page)
     expect(page.locator(".katex").first).to_be_visible()
     assert complaints == []

@@ -11,9 +11,11 @@ import pytest
 from browsing import settle, visit
 from playwright.sync_api import Page, expect
 
+from core import api
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1", "threads": "1"}
+SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1"}
 
 
 def own_table() -> bytes:
@@ -32,17 +34,17 @@ def own_table() -> bytes:
     return written.getvalue().encode()
 
 
-def train(page: Page, name: str, settings: dict[str, str]) -> None:
-    """From the page Train as it stands to a finished run."""
+def train(page: Page) -> None:
+    """From the page Train as it stands to a finished run `mine`."""
+    page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
-    for field, value in {"Name of the run": name, **settings}.items():
+    for field, value in {"Name of the run": "mine", **SMALL}.items():
         page.get_by_role("textbox", name=field, exact=True).fill(value)
         page.keyboard.press("Enter")
         settle(page)
     page.get_by_role("button", name="Start training").click()
-    page.wait_for_url(f"**run={name}*")
-    # Until then the page may still show the run before; and a training waits for cores.
-    ended = page.locator(".st-key-head-past", has_text=re.compile(rf"{name}\s*finished after"))
+    page.wait_for_url("**run=mine*")
+    ended = page.locator(".st-key-head-past", has_text=re.compile(r"mine\s*finished after"))
     expect(ended).to_be_visible(timeout=240_000)
     settle(page)
 
@@ -55,7 +57,7 @@ def listed(page: Page) -> int:
     return int(page.locator(".reader .top b").first.inner_text().split(" of ")[1])
 
 
-def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, tmp_path):
+def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, bare, tmp_path):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/data")
     page.get_by_text("Bring your own file").click()
@@ -67,11 +69,10 @@ def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browse
     page.get_by_role("button", name="Train on this").click()
     expect(page.get_by_role("button", name="Start training")).to_be_visible()
     settle(page)
-    page.get_by_text("Compose your own").click()
-    train(page, "mine", SMALL)
-    page.goto(page.url.split("?")[0] + "?model=tfidf-logreg&" + re.sub(r"^.*?(data=[^&]*).*$", r"\1", page.url))
-    settle(page)
-    train(page, "words", {})
+    train(page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(bare.folder.parent / "cache"))
+        api.train(bare.read("mine").config.data.name, "tfidf-logreg", name="words", store=bare)
 
     page.goto(f"{empty_server}/errors?run=mine")
     whole = listed(page)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
-from browsing import settle, visit
-from playwright.sync_api import Page, expect
+from browsing import visit
+from playwright.sync_api import expect
 
+from core.config import compose
 from core.runs import jobs
 from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-SMALL = {
-    "epochs": "9000",
-    "width": "16",
-    "feed-forward width": "16",
-    "split": "0.6/0.2/0.2",
-    "batch size": "2",
-    "min freq": "1",
-    "patience": "0",
-}
-
 
 LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
 """How long a training run still takes. Not "at most .* left": a whole form may hold both words, far from each other."""
@@ -38,21 +29,14 @@ def _nothing_trains_on(bare):
             jobs.cancel(bare, record.run, keep=False)
 
 
-def started(page: Page, base: str, table, name: str) -> None:
-    """A training run that would take minutes."""
-    page.goto(f"{base}/train")
-    page.get_by_role("combobox", name="Data").click()
-    page.keyboard.type(str(table))
-    page.keyboard.press("Enter")
-    page.get_by_text("Compose your own").click()
-    page.get_by_text("Advanced settings").click()
-    for field, value in {"Name of the run": name, **SMALL}.items():
-        box = page.get_by_role("textbox", name=field, exact=True)
-        expect(box).to_have_count(1)  # what moved to the composer stands where it was until the page is drawn
-        box.fill(value)
-        page.keyboard.press("Enter")
-        settle(page)
-    page.get_by_role("button", name="Start training").click()
+def start(runs: RunStore, table: Path, tiny: dict[str, object], *names: str) -> None:
+    """Start training runs that would take minutes; one at a time."""
+    long = {"data.name": str(table), "training.epochs": 9000, "training.batch_size": 2, "training.patience": 0}
+    config = compose("ndt-01-n3", tiny | long)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_JOBS", "1")
+        for name in names:
+            jobs.submit(runs, config, "ndt-01-n3", name)
 
 
 def step(runs: RunStore, run: str) -> int:
@@ -64,10 +48,11 @@ def logged(runs: RunStore, run: str) -> int:
     return len((runs.path(run) / "history.jsonl").read_text().splitlines())
 
 
-def test_pause_go_on_and_cancel(browser, empty_server, table, bare):
+def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     runs = bare
+    start(runs, table, tiny, "long")
     page, complaints = visit(browser, empty_server)
-    started(page, empty_server, table, "long")
+    page.goto(f"{empty_server}/train?run=long")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible()
     expect(page.get_by_text(LEFT)).to_be_visible()
@@ -101,15 +86,11 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare):
     page.close()
 
 
-def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare):
+def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare, tiny):
+    start(bare, table, tiny, "first", "second")
     page, complaints = visit(browser, empty_server)
-    started(page, empty_server, table, "first")
+    page.goto(f"{empty_server}/train?run=first")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible()
-    runs = bare
-    config = runs.read("first").config
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_JOBS", "1")
-        jobs.submit(runs, config, "ndt-01-n3", "second")
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
     page.get_by_role("button", name="Watch second").click()
     expect(page.get_by_text("Waiting for a free place")).to_be_visible()

@@ -1,13 +1,11 @@
 """Codes on Errors: what the reader is given and reports, the filter's word, draws, the codebook."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
 
 import pages
 import pytest
-from pages import drawn, words
+from pages import drawn, named, press, words
 
 from core.exceptions import NotAvailable, StorageError
 from core.failures.code_rates import draw
@@ -29,13 +27,9 @@ def page(app, runs):
 @pytest.fixture
 def codes(runs):
     found = Codes(runs, data_of(RunStore(runs).read("finished")))
-    for file in runs.glob("codes.sqlite*"):
-        file.unlink()
     found.add("irony", "says the opposite")
     found.add("label")
-    yield found
-    for file in runs.glob("codes.sqlite*"):
-        file.unlink()
+    return found
 
 
 @pytest.fixture
@@ -83,28 +77,23 @@ def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, cod
     split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
     app = page(select=f"split={split};all")
     n = min(75, len(drawn(app, "reader")[0]["rows"]))
-    next(button for button in app.button if button.key == "codes-draw").click().run()
+    press(app, "codes-draw")
     (reader,) = drawn(app, "reader")
     assert not app.exception and len(reader["rows"]) == n > 0 and reader["orders"][0] == ["", "as they were chosen"]
     assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
     assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
 
 
-class Session(dict):
-    """What the session holds, without a page."""
-
-
 @pytest.fixture
 def heard(monkeypatch, codes, runs):
     """heard(report): as the reader tells it."""
-    held = Session()
+    held = {}
     monkeypatch.setattr(state, "draft", lambda key, default: held.get(key, default))
     monkeypatch.setattr(state, "put", held.__setitem__)
     monkeypatch.setattr(state, "carry", held.__setitem__)
     monkeypatch.setattr("dashboard.data.data.codes", lambda record: codes)
     store = RunStore(runs)
     shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
-
     held[state.SESSION] = "now"
 
     def hear(author="ann", undo=0, session="now", **told):
@@ -253,11 +242,6 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
     assert "Codes cannot be read" in words(app) or any("Codes cannot be read" in str(each.proto) for each in app.main)
 
 
-def named(elements, label):
-    """The one of this label."""
-    return next(each for each in elements if each.label == label)
-
-
 @pytest.mark.slow
 def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
@@ -340,5 +324,5 @@ def test_a_report_of_any_page_tells_what_its_author_may_see(app, page, codes, mo
     monkeypatch.setattr("dashboard.reports.build.build", build)
     app.session_state[state.AUTHOR] = "ann"
     pages.opened(app, name, run="finished")
-    next(button for button in app.button if button.key == "make-report").click().run()
+    press(app, "make-report")
     assert asked == ["ann"]

@@ -1,7 +1,5 @@
 """The page Compare: its finding, its tables, what it says where nothing can be compared."""
 
-from __future__ import annotations
-
 import numpy as np
 import pages
 import pytest
@@ -9,6 +7,8 @@ from answering import answering, right_where, texts
 from pages import words
 
 from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
 
 LABELS = np.arange(120) % 2
 RANDOM = np.random.default_rng(0)
@@ -27,13 +27,9 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def page(app):
-    def opened(*runs, **parameters):
-        return pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **parameters)
-
-    return opened
+    return lambda *runs, **given: pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **given)
 
 
-@pytest.mark.slow
 def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_there(page, store):
     shown = words(page("good", "gone", "poor"))
     assert "good is better than poor." in shown
@@ -42,20 +38,16 @@ def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_the
     assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
 
 
-@pytest.mark.slow
 def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, store):
     app = page(run="poor")
-    assert app.multiselect[0].value == ["poor", "good"]
-    assert app.query_params["compare"] == ["poor", "good"]
+    assert app.multiselect[0].value == app.query_params["compare"] == ["poor", "good"]
 
 
-@pytest.mark.slow
 def test_another_metric_and_column_are_options_of_the_link(page, store):
     shown = words(page("good", "poor", metric="loss", by="label"))
     assert "Lower values are better" in shown and "by label, loss" in shown
 
 
-@pytest.mark.slow
 def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
     answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")
     shown = words(page("good", "other"))
@@ -73,7 +65,6 @@ def test_without_two_finished_runs_it_says_what_it_is_for(page, tmp_path, monkey
     assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
 
 
-@pytest.mark.slow
 def test_a_sentence_is_read_by_each_model(page, runs):
     shown = words(page("finished", "baseline", text="good film"))
     assert "A finished" in shown and "no attention" in shown

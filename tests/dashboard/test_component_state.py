@@ -1,7 +1,5 @@
 """What components and the page exchange: keys that Streamlit takes, and changes of which none is lost."""
 
-from __future__ import annotations
-
 import pytest
 import streamlit as st
 

@@ -1,18 +1,18 @@
 """The Data page through the entrance: choosing, looking, bringing a file, and where kept files may lie."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 import pytest
-from pages import opened
+from pages import named, opened, press
 from pages import words as text_of
 
 from core.config import from_dict
 from core.data.library import choices
 from core.runs.store import RunStore
 from dashboard import access, state
+
+pytestmark = pytest.mark.slow
 
 ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
 CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
@@ -22,7 +22,6 @@ CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
 def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     monkeypatch.setattr(access, "local", lambda: True)
 
 
@@ -34,10 +33,9 @@ def uploaded(app, name: str, content: bytes):
     return app
 
 
-@pytest.mark.slow
 def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(app, tmp_path):
     uploaded(app, "mine.csv", CSV)
-    app.button(key="use-data").click().run()
+    press(app, "use-data")
     choice = app.session_state[state.DATA]
     run = RunStore().create(from_dict({"data": {"name": choices(access.library_folder())[0].config.name}}), "vanilla")
     for page in ("train", "sweeps", "models", "overview"):
@@ -50,10 +48,9 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
 
 
 def chosen(app, label: str):
-    return next(box for box in app.selectbox if box.label == label)
+    return named(app.selectbox, label)
 
 
-@pytest.mark.slow
 def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path):
     uploaded(app, "reviews.csv", CSV)
     assert chosen(app, "Text column").value == "review"
@@ -62,8 +59,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
     assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
     assert "a new file" in text_of(app) and app.selectbox(key=state.DATA).disabled
-    app.button(key="use-data").click().run()
-    assert not app.exception
+    press(app, "use-data")
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train on this"]
     (choice,) = choices(access.library_folder())
     assert Path(choice.config.name).read_bytes() == CSV
@@ -71,44 +67,37 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
     shown = text_of(app)
     assert "reviews.csv" in shown and "n = 40" in shown and "Classes" in shown
     assert not app.selectbox(key=state.DATA).disabled
-    app.switch_page("screens/train.py").run()
-    assert chosen(app, "Data").value == choice.id
+    assert chosen(opened(app, "train"), "Data").value == choice.id
 
 
-@pytest.mark.slow
 def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
     uploaded(app, "r.csv", content.encode("cp1252"))
     chosen(app, "Encoding").set_value("cp1252").run()
     chosen(app, "Delimiter").set_value("semicolon").run()
-    app.button(key="use-data").click().run()
-    app.switch_page("screens/train.py").run()
-    app.button(key="start").click().run()
-    assert not app.exception
+    press(app, "use-data")
+    press(opened(app, "train"), "start")
     (record,) = RunStore().list()
     data = record.config.data
     assert (data.text, data.label, data.delimiter, data.encoding) == ("review", "verdict", ";", "cp1252")
     assert Path(data.name).is_relative_to(access.library_folder())
 
 
-@pytest.mark.slow
 def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
-    assert not app.exception
-    assert "no row of column names: they are numbered" in text_of(app)
+    assert not app.exception and "no row of column names: they are numbered" in text_of(app)
     assert chosen(app, "Text column").value == "0"
     (preview,) = (each.value for each in app.dataframe if list(each.value.columns) == ["0", "1"])
     assert list(preview.iloc[0]) == ["title", "good"]
     chosen(app, "First row").set_value("names of columns").run()
     assert chosen(app, "Text column").value == "title"
-    app.button(key="use-data").click().run()
+    press(app, "use-data")
     assert choices(access.library_folder())[0].config.header == "yes"
 
 
-@pytest.mark.slow
 def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Label column").set_value("review").run()
@@ -121,21 +110,18 @@ def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
-@pytest.mark.slow
 def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app):
     spans = [{"text": text, "label": [[0, 3, "X"]]} for text, _ in [*ROWS, *ROWS]]
     rows = [{"text": text, "label": label} for text, label in ROWS]
     uploaded(app, "r.json", json.dumps({"spans": spans, "reviews": rows}).encode())
     assert "r.json cannot be read this way" in text_of(app) and chosen(app, "Sheet").value == "spans"
     chosen(app, "Sheet").set_value("reviews").run()
-    assert not app.exception
-    assert "2 classes: neg (20), pos (20)" in text_of(app)
-    app.button(key="use-data").click().run()
+    assert not app.exception and "2 classes: neg (20), pos (20)" in text_of(app)
+    press(app, "use-data")
     (choice,) = choices(access.library_folder())
     assert choice.config.sheet == "reviews"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -144,25 +130,19 @@ def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app)
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, words):
-    uploaded(app, "r.csv", content)
-    assert words in text_of(app)
-    assert not [button for button in app.button if button.key == "use-data"]
-    assert not (tmp_path / "runs").exists()
+    assert words in text_of(uploaded(app, "r.csv", content))
+    assert not [button for button in app.button if button.key == "use-data"] and not (tmp_path / "runs").exists()
 
 
-@pytest.mark.slow
 def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
     uploaded(app, "../../<img src=x>.csv", CSV)
-    app.button(key="use-data").click().run()
-    assert not app.exception
-    assert "<img" not in text_of(app)
+    assert "<img" not in text_of(press(app, "use-data"))
     assert {path.name for path in tmp_path.iterdir()} <= {"runs", "cache"}
 
 
-@pytest.mark.slow
 def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     uploaded(app, "r.csv", CSV.replace(b"bad film", b"<script>alert(1)</script>"))
-    app.button(key="use-data").click().run()
+    press(app, "use-data")
     app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     app.run()
     assert not app.exception
@@ -171,7 +151,6 @@ def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     assert "<small>" in text_of(app) and "<script" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_link_restores_filters_and_page(app, table, tmp_path):
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -198,12 +177,9 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     assert [button for button in app.button if button.key == "use-data"]
 
 
-@pytest.mark.slow
 def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table):
-    opened(app, "data", data=str(table))
-    assert "reviews.csv" in text_of(app) and not choices(access.library_folder())
-    app.button(key="use-data").click().run()
-    assert not app.exception and "n = 80" in text_of(app)
+    assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not choices(access.library_folder())
+    assert "n = 80" in text_of(press(app, "use-data"))
     assert [each.config.name for each in choices(access.library_folder())] == [str(table.resolve())]
     app.button(key="measure").click().run(timeout=120)
     assert not app.exception
@@ -212,28 +188,25 @@ def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_dem
     assert not [button for button in app.button if button.key == "measure"]
 
 
-@pytest.mark.slow
 def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
     lines = ["запись,оценка,город", *(f"скучный фильм номер {n},{n % 5},{'АБ'[n % 2]}" for n in range(40))]
     uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
     assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0,А" in text_of(app)
     assert "Label column: город (a guess). As read: А (20), Б (20)" in text_of(app)
-    next(button for button in app.button if button.label == "Use оценка").click().run()
+    named(app.button, "Use оценка").click().run()
     assert chosen(app, "Label column").value == "оценка" and "5 classes: 0 (8)" in text_of(app)
     next(button for button in app.button if button.label.startswith("Use mac")).click().run()
     assert not app.exception and chosen(app, "Encoding").value == "mac-cyrillic"
 
 
-@pytest.mark.slow
 def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path, monkeypatch):
     folder = tmp_path / "отзывы"
     for split in ("train", "test"):
         lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
         write_split(folder, split, "\n".join(lines).encode("cp1251"))
     monkeypatch.chdir(tmp_path)
-    opened(app, "data", data="отзывы")
-    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(app)
-    next(button for button in app.button if button.label == r"Use koi8\-r").click().run()
+    assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(opened(app, "data", data="отзывы"))
+    named(app.button, r"Use koi8\-r").click().run()
     assert not app.exception
     (choice,) = choices(access.library_folder())
     assert choice.config.encoding == "koi8-r" and choice.config.name == str(folder)
@@ -241,14 +214,13 @@ def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of
     assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp_path):
     for split, cities in (("train", "AB"), ("test", "CC")):
         rows = ["text,label,![x](city)", *(f"a fine day number {n},{n % 2},{cities[n % 2]}" for n in range(40))]
         write_split(tmp_path / "days", split, "\n".join(rows).encode())
     opened(app, "data", data=str(tmp_path / "days"))
     before = app.session_state[state.DATA]
-    next(button for button in app.button if button.label == r"Use \!\[x\]\(city\)").click().run()
+    named(app.button, r"Use \!\[x\]\(city\)").click().run()
     assert not app.exception and "Nothing was changed" in text_of(app)
     assert app.session_state[state.DATA] == before and not choices(access.library_folder())
 

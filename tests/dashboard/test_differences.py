@@ -1,7 +1,5 @@
 """Data and Performance say, without being asked, in what validation and test differ from training."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pages import opened, words

@@ -5,6 +5,7 @@ import dataclasses
 import pages
 import pandas as pd
 import pytest
+from pages import press
 
 from core import api
 from core.exceptions import NotAvailable
@@ -62,8 +63,7 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     app.session_state["elsewhere-data"] = str(other)
     pages.opened(app, "performance", run="finished")
     app.selectbox(key=f"elsewhere-by-{other}").set_value("source").run()
-    app.button(key="elsewhere-start").click().run()
-    assert not app.exception
+    press(app, "elsewhere-start")
     (asked,) = at_once
     assert (asked.run, asked.data, asked.by) == ("finished", str(other), "source")
     assert asked.rename == {"Positive": "positive", "neg": "negative"}
@@ -85,8 +85,7 @@ def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
 @pytest.mark.slow
 def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
     app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
-    pages.opened(app, "performance", run="finished")
-    assert "These data cannot be used" in pages.words(app)
+    assert "These data cannot be used" in pages.words(pages.opened(app, "performance", run="finished"))
 
 
 @pytest.mark.slow
@@ -126,10 +125,9 @@ def test_a_process_measures_tells_how_far_it_is_and_can_be_ended(runs, other):
     told = []
     found = performance_elsewhere.evaluate_apart(wanted, lambda what, share: told.append((what, share)))
     assert found["n"] == 30 and found["dropped"] == {"-1": 10} and told[0][0] == "waiting for its turn"
+    half = dataclasses.replace(wanted, rename={"neg": "negative"})
     with pytest.raises(NotAvailable, match=r"'-1' \(10 rows\)"):
-        performance_elsewhere.evaluate_apart(
-            dataclasses.replace(wanted, rename={"neg": "negative"}), lambda what, share: None
-        )
+        performance_elsewhere.evaluate_apart(half, lambda what, share: None)
 
     class Left(Exception):
         pass

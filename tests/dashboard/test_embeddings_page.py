@@ -1,15 +1,12 @@
 """The page Embeddings through the entrance, in every state it can meet."""
 
-from __future__ import annotations
-
-import json
 import time
 
 import numpy as np
 import pages
 import pandas as pd
 import pytest
-from pages import words
+from pages import press, words
 
 from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
@@ -21,8 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def opened(app, **parameters: str):
-    """The page as a link with these parameters shows it."""
-    return pages.opened(app, "embeddings", **parameters)
+    return pages.opened(app, "embeddings", run="finished", **parameters)
 
 
 def saved_map(runs, **settings) -> MapFiles:
@@ -37,16 +33,16 @@ def saved_map(runs, **settings) -> MapFiles:
 
 
 def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
-    shown = words(opened(app, run="finished"))
-    assert "PCA, 2-D" in shown and "n = 16" in shown
-    assert "Silhouette, 16-D original" in shown
-    assert "Only 16 sentences" in shown and "of 16 sentences there are no groups to look for" in shown
+    shown = words(opened(app))
+    for said in ("PCA, 2-D", "n = 16", "Silhouette, 16-D original", "Only 16 sentences"):
+        assert said in shown
+    assert "of 16 sentences there are no groups to look for" in shown
     assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
 
 
 def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):
     (runs / "finished" / "evaluation" / "test" / "embeddings.npy").write_bytes(b"short")
-    shown = words(opened(app, run="finished"))
+    shown = words(opened(app))
     assert "This page cannot continue" in shown and "embeddings.npy" in shown
     for path in (runs / "finished").rglob("embeddings.npy"):
         path.unlink()
@@ -57,7 +53,7 @@ def test_embeddings_that_cannot_be_read_or_are_not_there_are_told(app, runs):
 def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensions, name):
     saved_map(runs, method="tsne", dimensions=dimensions)
     link = {"method": "t-SNE", "dimensions": f"{dimensions}-D", "colour": "correctness", "split": "test"}
-    shown = words(opened(app, run="finished", **link))
+    shown = words(opened(app, **link))
     assert name in shown and "colour: correctness" in shown
     assert ("Draw around points" in shown) == (dimensions == 2)
 
@@ -65,11 +61,9 @@ def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensi
 def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr(MapFiles, "start", lambda files: started.append((files.run, files.config)))
-    shown = words(opened(app, run="finished", method="UMAP", rows="1000"))
-    assert "There is no UMAP map of this split yet" in shown
-    assert started == []
-    app.button(key="compute-map").click().run()
-    assert not app.exception
+    shown = words(opened(app, method="UMAP", rows="1000"))
+    assert "There is no UMAP map of this split yet" in shown and started == []
+    press(app, "compute-map")
     assert started == [("finished", ProjectionConfig("umap", 2, 1000))]
 
 
@@ -79,64 +73,63 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
     errands.write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
     stopped = []
     monkeypatch.setattr(errands, "cancel", stopped.append)
-    shown = words(opened(app, run="finished", method="t-SNE"))
+    shown = words(opened(app, method="t-SNE"))
     assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
-    app.button(key="stop-compute-map").click().run()
+    press(app, "stop-compute-map")
     assert [each.stem for each in stopped] == [files.stem]
 
 
 def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
     files = saved_map(runs, method="tsne")
     files.path("npy").write_bytes(files.path("npy").read_bytes()[:-5])
-    shown = words(opened(app, run="finished", method="t-SNE"))
-    assert "This t-SNE map is damaged" in shown
+    assert "This t-SNE map is damaged" in words(opened(app, method="t-SNE"))
     assert "Compute the map again" in [button.label for button in app.button]
 
 
 def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
-    shown = opened(app, run="finished", select="text~number 1")
+    shown = opened(app, select="text~number 1")
     chosen = saved.index[saved["text"].str.contains("number 1")].tolist()
     assert f"{len(chosen)} of 16 sentences" in words(shown)
     assert sorted(app.dataframe[0].value["text"]) == sorted(saved["text"].loc[chosen])
-    [figure] = [json.loads(each.proto.spec) for each in app.get("plotly_chart")][:1]
-    marked = [trace["customdata"][place] for trace in figure["data"] for place in trace.get("selectedpoints", ())]
+    drawn = pages.charts(app)[0]["data"]
+    marked = [trace["customdata"][place] for trace in drawn for place in trace.get("selectedpoints", ())]
     assert sorted(marked) == chosen
 
 
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
 def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
     saved_map(runs, method="tsne")
-    shown = words(opened(app, run="finished", method=method, place="a <b>good</b> film"))
-    assert how in shown
-    assert "<b>good" not in shown
+    shown = words(opened(app, method=method, place="a <b>good</b> film"))
+    assert how in shown and "<b>good" not in shown
+
+
+def nearest_marked(app) -> list[int]:
+    return [len(each["customdata"]) for each in pages.charts(app)[0]["data"] if each["name"].startswith("nearest")]
 
 
 def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_marked(app, runs):
-    shown = words(opened(app, run="finished", place="good film number 3", at="none", select="text~number 1"))
+    shown = words(opened(app, place="good film number 3", at="none", select="text~number 1"))
     assert "“good film number 3”, among 16, in the space of what the head reads" in shown
     near = app.dataframe[-1].value
     assert len(near) == 10 and near["distance"].is_monotonic_increasing
-    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert [len(trace["customdata"]) for trace in figure["data"] if trace["name"].startswith("nearest")] == [10]
-    app.button(key="select-near").click().run()
+    assert nearest_marked(app) == [10]
+    press(app, "select-near")
     assert app.query_params["select"].startswith("ids:")
     assert "nearest to “good film number 3”" in words(app)
 
 
 def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_selected(app, runs):
-    shown = words(opened(app, run="finished", select="truth=positive"))
+    shown = words(opened(app, select="truth=positive"))
     table = next(each.value for each in app.dataframe if {"near", "distance"} <= {*each.value.columns})
     assert "8 selected, among 8 others, in the space of what the head reads" in shown
     assert set(table["truth"]) == {"negative"} and table["near"].is_monotonic_decreasing
-    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
-    assert [len(trace["customdata"]) for trace in figure["data"] if trace["name"].startswith("nearest")] == [len(table)]
-    app.button(key="select-near").click().run()
-    assert "nearest to 8: true positive" in words(app)
+    assert nearest_marked(app) == [len(table)]
+    assert "nearest to 8: true positive" in words(press(app, "select-near"))
 
 
 def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
-    opened(app, run="finished", select="truth=positive")
+    opened(app, select="truth=positive")
     for _ in range(200):
         if "The training sentences are being read" not in words(app):
             break
@@ -146,11 +139,10 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
     assert f"{found['n']} selected, among {found['among']} training sentences" in words(app)
     table = next(each.value for each in app.dataframe if "likeness" in each.value)
     assert table["text"].tolist() == [each["text"] for each in found["neighbours"]]
-    app.button(key="select-training").click().run()
-    assert not app.exception and "nearest in training to 8: true positive" in words(app)
+    assert "nearest in training to 8: true positive" in words(press(app, "select-training"))
 
 
 def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
-    shown = words(opened(app, run="finished", place="good"))
+    shown = words(opened(app, place="good"))
     assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown

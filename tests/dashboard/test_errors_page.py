@@ -1,7 +1,5 @@
 """Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 
@@ -10,8 +8,9 @@ import pages
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from pages import drawn, words
+from pages import drawn, press, words
 from streamlit.testing.v1 import AppTest
+from trained_runs import write_films
 
 from core import api
 from core.api.objects import Run
@@ -20,6 +19,8 @@ from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -38,7 +39,6 @@ def whole(app):
     raise AssertionError("the tags were not found")
 
 
-@pytest.mark.slow
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     app = whole(page(run="finished", split="validation"))
     for title in ("Where errors gather", "What they say more often", "Slices found", "What marks them"):
@@ -55,7 +55,6 @@ def forget(*names: str) -> None:
         data.memo.caches[name].clear()
 
 
-@pytest.mark.slow
 def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
     whole(page(split="validation"))
     forget("known")
@@ -69,7 +68,6 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
-@pytest.mark.slow
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     app = page(split="validation")
     frame = read_table(RunStore(runs), "finished", "validation").frame
@@ -79,7 +77,6 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
 
 
-@pytest.mark.slow
 def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(page, runs):
     frame = read_table(RunStore(runs), "finished").frame
     own = frame[(frame["truth"] == "positive") & frame["text"].str.contains("film number")]
@@ -91,48 +88,38 @@ def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(pag
     assert said["contains"] == "film number"
 
 
-@pytest.mark.slow
 def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
     app = page(select="sources=web")
     assert "This selection cannot be made here" in words(app) and "sources=web" in words(app)
-    next(button for button in app.button if button.key == "select-wrong").click().run()
-    assert not app.exception and drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
+    press(app, "select-wrong")
+    assert drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
 
 
-@pytest.mark.slow
 def test_texts_of_others_are_never_markup(page, runs):
-    store = RunStore(runs)
     rows = texts([0, 1]).assign(text=["<b>bold</b>", "<script>"])
-    answering(store, "odd", [[0.1, 0.9], [0.9, 0.1]], rows)
+    answering(RunStore(runs), "odd", [[0.1, 0.9], [0.9, 0.1]], rows)
     app = page(run="odd")
     assert "<b>bold" not in words(app) and drawn(app, "reader")[0]["rows"][0]["text"] == "<b>bold</b>"
 
 
-@pytest.mark.slow
 def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_somebody_asks(page, monkeypatch):
     begun = []
     monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
     app = whole(page())
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
-        next(button for button in app.button if button.key == key).click().run()
+        press(app, key)
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option] and not app.exception
 
 
-@pytest.mark.slow
 def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch):
     folder = tmp_path / "runs"
     monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    rows = [
-        (f"a {mood} film, number {number}", label)
-        for label, mood in enumerate(("dull", "warm"))
-        for number in range(60)
-    ]
-    frame = pd.DataFrame(rows, columns=["text", "label"])
-    frame.loc[::12, "label"] = 1 - frame.loc[::12, "label"]
-    frame = pd.concat([frame, pd.DataFrame({"text": ["a strange one"] * 20, "label": [0, 1] * 10})])
-    frame.assign(label=frame["label"].map({0: "bad", 1: "good"})).to_csv(tmp_path / "films.csv", index=False)
+    frame = pd.read_csv(write_films(tmp_path / "films.csv", {"bad": ("dull",), "good": ("warm",)}, 60))
+    frame.loc[::12, "label"] = frame.loc[::12, "label"].map({"bad": "good", "good": "bad"})
+    strange = pd.DataFrame({"text": ["a strange one"] * 20, "label": ["bad", "good"] * 10})
+    pd.concat([frame, strange]).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
     api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
     found = Run("films", RunStore(folder)).errors(label_errors=True)["label_errors"]
@@ -141,8 +128,7 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
         for split in ("test", "train")
     }
     assert all(doubted.values())
-    page = pages.opened(app, "errors", run="films")
-    page = whole(page)
+    page = whole(pages.opened(app, "errors", run="films"))
     for place, split in enumerate(("test", "train")):
         button = next(each for each in page.button if each.key == f"select-doubted-{place}")
         assert button.label.startswith(f"Select the {len(doubted[split])} of {split}")
@@ -156,7 +142,6 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
     assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Is"])
 
 
-@pytest.mark.slow
 def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypatch):
     """Two models may stand beside the run, the better one first; another seed does as soon as one is trained."""
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
@@ -208,7 +193,6 @@ def picked() -> None:
     _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
 
 
-@pytest.mark.slow
 def test_what_is_picked_becomes_the_selection(runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
@@ -222,16 +206,13 @@ def test_what_is_picked_becomes_the_selection(runs):
     assert app.run().session_state[state.SELECT] == "wrong"
 
 
-@pytest.mark.slow
 def test_a_step_that_is_advised_shows_its_sentences(page, runs):
     labels = np.arange(200) % 2
     right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
     said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
     answering(RunStore(runs), "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
     app = whole(page(run="tagged"))
-    buttons = [each for each in app.button if each.label == "Show them"]
-    assert buttons, "thirty of fifty sentences with a negation are wrong"
-    buttons[0].click().run()
+    pages.named(app.button, "Show them").click().run()  # thirty of fifty sentences with a negation are wrong
     app = whole(app)
     selected = app.session_state[state.SELECT]
     table = read_table(RunStore(runs), "tagged")

@@ -1,7 +1,5 @@
 """Every figure from the command line: the names of the pages, whole files, and words where there is none."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -13,6 +11,7 @@ import pytest
 from core import api
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
+from dashboard.figures.figure import OF_TEXT
 from dashboard.figures.registry import FIGURES
 
 pytestmark = pytest.mark.slow
@@ -27,6 +26,10 @@ def made(trained, tmp_path_factory):
     return folder, api.figures("finished", folder, text=TEXT, store=RunStore(trained))
 
 
+def names_of(made) -> list[str]:
+    return [each["name"] for each in made[1]["files"]]
+
+
 def data_of(page: str) -> list[dict]:
     """The traces of the figure in an HTML file."""
     (call,) = re.findall(r"Plotly\.newPlot\(\s*\"[\w-]+\",\s*(\[.*?\]),\s+\{\"", page, re.DOTALL)
@@ -34,8 +37,7 @@ def data_of(page: str) -> list[dict]:
 
 
 def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
-    folder, result = made
-    names = [each["name"] for each in result["files"]]
+    (folder, result), names = made, names_of(made)
     assert {*names, *result["left_out"]} == set(FIGURES)
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
     assert set(result["left_out"]) == {
@@ -151,10 +153,10 @@ def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
         api.figures("damaged", tmp_path, store=RunStore(trained))
 
 
-def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
+def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(made, trained, tmp_path):
     """But those of Errors, for which the model reads the training texts once."""
-    made = api.figures("finished", tmp_path, store=RunStore(trained))["files"]
-    only = [each["name"] for each in made if FIGURES[each["name"]][0].page != "errors"]
+    asking = {"map-neighbours", "map-training"}  # as those of Errors and of a text
+    only = [name for name in names_of(made) if FIGURES[name][0].page not in ("errors", *OF_TEXT) and name not in asking]
     code = (
         "import sys; from pathlib import Path; from core import api; from core.runs.store import RunStore\n"
         f"api.figures('finished', Path({str(tmp_path)!r}), only={only}, store=RunStore(Path({str(trained)!r})))\n"

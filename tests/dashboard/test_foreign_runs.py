@@ -1,14 +1,11 @@
 """Runs that came from elsewhere or were meddled with: they break no page, are not trained, and cost nothing twice."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
 import shutil
 
 import pytest
-from cases import cases
 from pages import opened, text_of
 
 from core import stored
@@ -17,6 +14,8 @@ from core.runs import jobs
 from core.runs.record import RECORD
 from core.runs.store import RunStore
 from dashboard import access, state
+
+pytestmark = pytest.mark.slow
 
 POISON = {
     "short": {"results": {"intervals": {"test": {"accuracy": [0.5]}}}},
@@ -44,8 +43,7 @@ def poisoned(runs):
     return runs
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(["overview", "train", "lambdas"], ["overview"]))
+@pytest.mark.parametrize("page", ["overview", "train", "lambdas"])
 def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
     shown = text_of(opened(app, page, run="finished"))
     if page == "overview":
@@ -55,7 +53,6 @@ def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
         assert "Run “unread” is damaged" not in shown
 
 
-@pytest.mark.slow
 def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, runs, monkeypatch):
     store = RunStore(runs)
     config = store.read("finished").config
@@ -67,7 +64,6 @@ def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, ru
     assert "was made with &#x27;grades.csv&#x27; of the machine that it comes from" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["/dev/zero", "a\0b.csv"])
 def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
     assert "no data set, file or folder here is called" in text_of(opened(app, "data", data=name))
@@ -80,7 +76,6 @@ def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
         access.refuse_foreign({"text.lexicon": f"vader,{tmp_path / 'pipe'}"})
 
 
-@pytest.mark.slow
 def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
     for number in range(12):
         shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)

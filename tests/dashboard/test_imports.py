@@ -1,7 +1,5 @@
 """Pages that only read files are there before torch is: what each imports in a server that has just begun."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of classes with quotes, ampersands, percent signs, line breaks and emoji: drawn as they are."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -29,23 +27,14 @@ def drawn(text: str) -> str:
     return re.sub(r"&(?:#(\d+)|([a-z]+));", lambda m: chr(int(m[1])) if m[1] else KNOWN.get(m[2], m[0]), bare)
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
-    [
-        ('say "no"', 'say "no"'),
-        ("it's", "it's"),
-        ("a & b &amp; c", "a & b &amp; c"),
-        ("<b>1 < 2</b>", "<b>1 < 2</b>"),
-        ("50 % of %{x}", "50 % of %{x}"),
-        ("two\nlines\r\nand\rmore", "two↵lines↵and↵more"),
-        ("&lt;", "&lt;"),
-        ("😀👍🏽é", "😀👍🏽é"),
-        ("a\x00b\tc", "a\ufffdb c"),
-    ],
-)
-def test_a_name_is_drawn_as_it_is(name, shown):
+AS_THEY_ARE = ('say "no"', "it's", "a & b &amp; c", "<b>1 < 2</b>", "50 % of %{x}", "&lt;", "😀👍🏽é")
+OTHERWISE = {"two\nlines\r\nand\rmore": "two↵lines↵and↵more", "a\x00b\tc": "a\ufffdb c"}
+
+
+@pytest.mark.parametrize("name", [*AS_THEY_ARE, *OTHERWISE])
+def test_a_name_is_drawn_as_it_is(name):
     written = escape_text(name)
-    assert drawn(written) == shown
+    assert drawn(written) == OTHERWISE.get(name, name)
     assert not re.search(r"[<>\n\r]|%\{|&quot;|&#x", written), "no markup, no field of a template, no unknown entity"
 
 

@@ -1,9 +1,9 @@
 """Methods, another sentence and belief on the Sentence page: what the core says, what a model lacks, jobs, a stop."""
 
-from __future__ import annotations
-
 import pages
 import pytest
+from pages import TEXT, press
+from pages import sentence as opened
 from pages import words as markup
 
 from core import api
@@ -20,26 +20,17 @@ from dashboard.reader.models import Asking
 
 pytestmark = pytest.mark.slow
 
-TEXT, DONOR = "good film, dull and slow", "good film, good and slow"
-
-
-def opened(app, **parameters: str):
-    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+DONOR = "good film, good and slow"
 
 
 def names(table) -> list[str]:
     return [head["name"] for head in table["heads"]]
 
 
-def together(runs, name="finished"):
-    *_, found = load_run(RunStore(runs), name).side_by_side(TEXT, "positive")
-    return found
-
-
 def test_every_word_stands_with_its_push_by_each_method(app, runs):
     opened(app)
     (words,) = pages.drawn(app, "cells")
-    found = together(runs)
+    *_, found = load_run(RunStore(runs), "finished").side_by_side(TEXT, "positive")
     assert names(words) == [NAMES[name] for name in found.by if name != "shapley"]
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
     push = found.by["integrated"].words[3].push
@@ -78,6 +69,11 @@ def test_they_are_those_of_the_edited_model(app, runs):
     assert "as edited" in markup(app)
 
 
+def by_method(app) -> dict:
+    (found,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
+    return found
+
+
 def asked(text: str) -> Asking:
     return data.asking(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
@@ -91,11 +87,9 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
     asking.known.stop()
     app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
     opened(app, text=text)
-    (words,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
-    assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
-    next(button for button in app.button if button.key == "methods-on").click().run()
-    words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
-    assert names(words) == [NAMES[name] for name in QUICK_METHODS]
+    assert names(by_method(app)) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
+    press(app, "methods-on")
+    assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
 
 def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
@@ -103,8 +97,7 @@ def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
     asked(text).known.stop()
     opened(app, text=text)
-    words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
-    assert names(words) == [NAMES[name] for name in QUICK_METHODS]
+    assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
 
 def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app, runs):
@@ -132,9 +125,9 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
     assert "May I believe it" in shown and "measured on 200 validation sentences" in shown and started == []
-    app.button(key="measure-deletion").click().run()
-    app.button(key="measure-all").click().run()
-    assert not app.exception and started == [("finished", ("deletion",), 200), ("finished", (), 200)]
+    press(app, "measure-deletion")
+    press(app, "measure-all")
+    assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]
 
 
 def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
@@ -143,7 +136,6 @@ def test_of_single_methods_the_page_shows_those_and_offers_the_rest(app, runs):
     assert "attention" not in str(pages.drawn(app, "marks")[0]["table"])
     api.believe("finished", method="attention", store=RunStore(runs))
     app.run()
-    text = str(pages.drawn(app, "marks")[0]["table"])
-    assert "attention" in text and "integrated" not in text
+    assert "attention" in (text := str(pages.drawn(app, "marks")[0]["table"])) and "integrated" not in text
     labels = [button.label for button in app.button]
     assert "Measure all methods" in labels and "Measure deletion" not in labels

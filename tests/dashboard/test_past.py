@@ -1,7 +1,5 @@
 """What was tried: steps to undo, what belongs to one change, every sentence once, what is cleared."""
 
-from __future__ import annotations
-
 from dashboard.screens.sentence_tried import MOST, PAUSE, Past, Tried
 
 

@@ -1,19 +1,14 @@
 """Pages that ask a model on runs of a pretrained encoder: none has a line about them."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 from pages import opened, text_of
 from tiny_backbones import backbone
+from trained_runs import train_runs
 
-from core import api
-from core.runs.store import RunStore
 from dashboard import access
 
-APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 pytestmark = pytest.mark.slow
 SAID = {
     "models": "of reviews.csv, as in tuned",
@@ -33,12 +28,8 @@ def pretrained(tmp_path_factory, table):
     place = str(backbone(root / "backbones" / "bert", "bert"))
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}
     common |= {"model.backbone": place, "training.lr": 1e-3, "text.max_length": 12}
-    sigma = {"model.attention.lexical": "add", "text.lexicon": "vader"}
-    store = RunStore(root / "runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        api.train(str(table), "pretrained", {**common, **sigma}, name="tuned", store=store)
-        api.train(str(table), "pretrained", {**common, "training.frozen": 3}, name="probe", store=store)
+    own = {"tuned": {"model.attention.lexical": "add", "text.lexicon": "vader"}, "probe": {"training.frozen": 3}}
+    train_runs(root, **{name: (table, "pretrained", common | more) for name, more in own.items()})
     return root
 
 

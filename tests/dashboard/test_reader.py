@@ -1,7 +1,5 @@
 """Readings: declared once, kept by a reader's memory, and fresh when a file changes."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest

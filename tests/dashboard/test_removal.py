@@ -1,12 +1,10 @@
 """Deleting a run from a page: it asks first, and says why where it will not."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pytest
-from pages import words
+from pages import opened, press, words
 
 from core.config import compose
 from core.runs.store import RunStore, this_process
@@ -19,45 +17,36 @@ pytestmark = pytest.mark.slow
 def chosen(app, runs):
     """chosen(run): Overview with the row of this run chosen."""
 
-    def opened(run: str):
-        app.query_params["run"] = run
+    def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name
         app.session_state[state.figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
-        app.run()
-        assert not app.exception
-        return app
+        return opened(app, "overview", run=run)
 
-    return opened
+    return choose
 
 
 def test_a_run_is_gone_once_it_is_confirmed_and_no_page_speaks_of_it(chosen, runs):
     app = chosen("baseline")
-    app.button(key="remove-baseline").click().run()
-    assert "Delete “baseline”?" in words(app) and (runs / "baseline").is_dir()
-    app.button(key="remove-no").click().run()
-    assert not app.exception and (runs / "baseline").is_dir()
-    app.button(key="remove-baseline").click().run()
-    app.button(key="remove-yes").click().run()
-    assert not app.exception and not (runs / "baseline").exists()
+    assert "Delete “baseline”?" in words(press(app, "remove-baseline")) and (runs / "baseline").is_dir()
+    press(app, "remove-no")
+    assert (runs / "baseline").is_dir()
+    press(app, "remove-baseline")
+    press(app, "remove-yes")
+    assert not (runs / "baseline").exists()
     assert "“baseline” is deleted" in words(app) and app.session_state[state.RUN] == "finished"
     assert (runs / "finished" / "run.json").is_file()
 
 
 def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
-    app.query_params["run"] = "damaged"
-    app.run()
-    app.switch_page("screens/performance.py").run()
-    app.button(key="remove-damaged").click().run()
-    app.button(key="remove-yes").click().run()
-    assert not app.exception and not (runs / "damaged").exists()
+    press(opened(app, "performance", run="damaged"), "remove-damaged")
+    press(app, "remove-yes")
+    assert not (runs / "damaged").exists()
 
 
 def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_again(app, runs, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(runs / "starters"))
     shutil.copytree(runs / "damaged", runs / "starters" / "starter-vanilla")
-    app.query_params["run"] = "starter-vanilla"
-    app.run()
-    app.switch_page("screens/performance.py").run()
+    opened(app, "performance", run="starter-vanilla")
     assert "Run “starter-vanilla” is damaged" in words(app) and "install that again" in words(app)
     assert "delete" not in words(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 
@@ -67,6 +56,5 @@ def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(ch
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=this_process())
     app = chosen("live")
-    app.button(key="remove-live").click().run()
-    assert "This run stays" in words(app) and "cancel it first" in words(app)
+    assert "This run stays" in words(press(app, "remove-live")) and "cancel it first" in words(app)
     assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()

@@ -1,7 +1,5 @@
 """The report of a run, a comparison or a coded session: its numbers are those of the record, its texts are texts."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

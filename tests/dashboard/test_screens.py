@@ -1,7 +1,5 @@
 """Every page through the entrance, in every state it can meet."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -10,8 +8,8 @@ import subprocess
 
 import pandas as pd
 import pytest
-from cases import cases
-from pages import drawn, opened, text_of
+from pages import drawn, opened, press, text_of
+from pages import words as words_of
 
 from core import api
 from core.config import compose
@@ -21,6 +19,8 @@ from core.runs.store import RunStore, describe_process, this_process
 from dashboard import access, state
 from dashboard.figures import answers
 from dashboard.screens import PAGES
+
+pytestmark = pytest.mark.slow
 
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
@@ -56,8 +56,10 @@ def brief(table, monkeypatch) -> dict[str, str]:
     return {"data": str(table)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
+EVERY = pytest.mark.parametrize("page", SAID)
+
+
+@EVERY
 def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert SAID[page][0] in text_of(opened(app, page, **brief))
@@ -65,47 +67,31 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
-def test_a_finished_run_is_shown(app, runs, page, brief):
-    assert SAID[page][1] in text_of(opened(app, page, run="finished", **brief))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
-def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, brief):
-    shown = text_of(opened(app, page, run="damaged", **brief))
-    assert SAID[page][2] in shown
-    assert page in WITHOUT_RUN or "run.json" in shown
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
-def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, brief):
-    assert SAID[page][3] in text_of(opened(app, page, run="baseline", **brief))
+@EVERY
+@pytest.mark.parametrize(("place", "run"), [(1, "finished"), (2, "damaged"), (3, "baseline")])
+def test_a_run_is_shown_told_with_its_file_if_it_is_damaged_and_with_what_it_lacks(app, runs, page, brief, place, run):
+    shown = text_of(opened(app, page, run=run, **brief))
+    assert SAID[page][place] in shown
+    assert run != "damaged" or page in WITHOUT_RUN or "run.json" in shown
 
 
 def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
     assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
 
 
-@pytest.mark.slow
 def test_a_run_without_weights_still_has_its_metrics(app, runs):
     (runs / "finished" / "weights.safetensors").unlink()
     assert "n = 16" in text_of(opened(app, "performance", run="finished"))
     for page in ("sentence", "steps"):
-        app.switch_page(f"screens/{page}.py").run()
-        assert not app.exception and "This run has no weights" in text_of(app)
+        assert "This run has no weights" in text_of(opened(app, page))
 
 
 def test_weights_that_cannot_be_read_are_told(app, runs):
     (runs / "finished" / "weights.safetensors").write_bytes(b"short")
     shown = text_of(opened(app, "sentence", run="finished"))
-    assert "This page cannot continue" in shown
-    assert "weights.safetensors" in shown
+    assert "This page cannot continue" in shown and "weights.safetensors" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "said"),
     [("train", "1 lines of the history cannot"), ("lambdas", "Of the history of finished, 1 line cannot be read")],
@@ -116,16 +102,13 @@ def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs, page, said):
     assert said in text_of(opened(app, page, run="finished"))
 
 
-@pytest.mark.slow
 def test_a_typed_text_is_shown_as_text_only(app, runs):
     opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
-    markup = " ".join(element.proto.body for element in app.get("html"))
-    assert "<img" not in markup
+    assert "<img" not in words_of(app)
     assert ["<", "img"] == [item["word"] for item in drawn(app, "words")[0]["items"]][:2]  # set as text by the script
     assert not [element for element in app.markdown if "onerror" in element.value]
 
 
-@pytest.mark.slow
 def test_switching_runs_keeps_the_page_whole(app, runs):
     opened(app, "sentence", run="finished", map="λ₁A₁")
     for name in ("baseline", "damaged", "finished"):
@@ -133,7 +116,6 @@ def test_switching_runs_keeps_the_page_whole(app, runs):
         assert not app.exception
 
 
-@pytest.mark.slow
 def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
@@ -141,34 +123,27 @@ def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkey
     opened(app, "train", run="live")
     assert [each.label for each in app.expander][:1] == ["Train another model"]
     assert any(button.label == "Start training" for button in app.button)
-    app.button(key="pause").click().run()
-    assert store.cancel_requested("live")
-    assert "Stopping" in text_of(app)
+    assert "Stopping" in text_of(press(app, "pause")) and store.cancel_requested("live")
     os.utime(store.path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
     with subprocess.Popen(["sleep", "60"]) as child:
         store.update("live", process=describe_process(child.pid))
         assert "Does not answer" in text_of(app.run())
-        app.button(key="pause").click().run()
+        press(app, "pause")
         assert child.wait(10) == -signal.SIGKILL
     assert store.read("live").status == "cancelled" and "it did not answer and was ended" in text_of(app)
 
 
-@pytest.mark.slow
 def test_projector_mode_hides_the_export_bar(app, runs):
     opened(app, "performance", run="finished")
     assert app.get("download_button")
     app.toggle(key=state.PROJECTOR).set_value(True).run()
-    assert not app.exception
-    assert not app.get("download_button")
+    assert not app.exception and not app.get("download_button")
 
 
-@pytest.mark.slow
 def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
     opened(app, "performance", run="finished")
     shutil.rmtree(runs / "finished")
-    app.run()
-    assert not app.exception
-    assert "No run is chosen" in text_of(app)
+    assert "No run is chosen" in text_of(app.run()) and not app.exception
 
 
 def confusion_of(app) -> list[list[int]]:
@@ -177,22 +152,17 @@ def confusion_of(app) -> list[list[int]]:
     return table.drop(columns="is").to_numpy().tolist()
 
 
-@pytest.mark.slow
 def test_the_threshold_moves_every_count(app, runs):
     threshold = 0.83
     opened(app, "performance", run="finished")
     app.slider(key=state.THRESHOLD).set_value(threshold).run()
-    assert not app.exception
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
     names = ["negative", "positive"]
     expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
-    assert confusion_of(app) == expected
-    right = expected[0][0] + expected[1][1]
-    assert f"{right} of 16 right" in text_of(app)
+    assert confusion_of(app) == expected and f"{expected[0][0] + expected[1][1]} of 16 right" in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
     opened(app, "performance", run="finished", cost="5")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
@@ -205,7 +175,6 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     assert app.slider(key=state.THRESHOLD).value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
     assert app.slider(key=state.THRESHOLD).value == 1.0
@@ -215,7 +184,6 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     assert "validation sentences" in text_of(app)
 
 
-@pytest.mark.slow
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
     opened(app, "train", run="finished")
     app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
@@ -225,7 +193,6 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
     assert app.selectbox(key=state.RUN).value == "finished"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "kept", "words", "beside"),
     [
@@ -242,18 +209,12 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
         (runs / "live" / "checkpoint").mkdir()
     opened(app, "train", run="finished" if beside else "live")
     asking = "cancel-live" if beside else "cancel"
-    app.button(key=asking).click().run()
-    assert words in text_of(app)
-    assert not store.cancel_requested("live")
-    app.button(key="leave-live").click().run()
-    assert words not in text_of(app)
-    app.button(key=asking).click().run()
-    app.button(key="confirm-cancel-live").click().run()
-    assert store.cancel_requested("live")
-    assert words not in text_of(app)
+    assert words in text_of(press(app, asking)) and not store.cancel_requested("live")
+    assert words not in text_of(press(app, "leave-live"))
+    press(app, asking)
+    assert words not in text_of(press(app, "confirm-cancel-live")) and store.cancel_requested("live")
 
 
-@pytest.mark.slow
 def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
@@ -262,19 +223,14 @@ def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_cho
     assert "Export · zip" in [button.label for button in app.get("download_button")]
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
-    assert not app.exception
-    assert "finished-2 is here" in text_of(app)
+    assert not app.exception and "finished-2 is here" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old one
 
 
-@pytest.mark.slow
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("dashboard.access.local", lambda: True)
     opened(app, "overview")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
-    app.button(key="import").click().run()
-    assert not app.exception
-    assert "This run was not taken in" in text_of(app)
-    assert "cannot be read" in text_of(app)
+    assert "This run was not taken in" in text_of(press(app, "import")) and "cannot be read" in text_of(app)

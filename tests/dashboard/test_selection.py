@@ -1,11 +1,8 @@
 """The one selection: what clicks come to, what a link restores, and what the bar says and does on every page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from cases import cases
-from pages import opened, words
+from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 
 from core.failures.codes import Codes, data_of
@@ -13,8 +10,10 @@ from core.failures.selection import Group, Selection, keep, recall
 from core.failures.slices import save_slice, slices
 from core.failures.table import read_table
 from core.runs.store import RunStore
-from dashboard import state
+from dashboard import access, state
 from dashboard.figures.saved import CLASS
+
+pytestmark = pytest.mark.slow
 
 
 def called(script, **session) -> AppTest:
@@ -57,7 +56,6 @@ def take_bar() -> None:
     take_bar(source, source.once(answers.decision))
 
 
-@pytest.mark.slow
 def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
@@ -73,28 +71,22 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     table = read_table(RunStore(runs), "finished")
     chance = table.probabilities[:, table.classes.index("positive")]
     place = int(chance[~table.wrong][0] * 20)
-    app = called(
-        take_bar, **{"fig-confidence": {"selection": {"points": [{"x": (place + 0.5) / 20, "curve_number": 0}]}}}
-    )
+    points = [{"x": (place + 0.5) / 20, "curve_number": 0}]
+    app = called(take_bar, **{"fig-confidence": {"selection": {"points": points}}})
     group = recall(RunStore(runs), link(app).removeprefix("ids:"))
     inside = ~table.wrong & (np.minimum((chance * 20).astype(int), 19) == place)
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page",
-    cases(["overview", "data", "train", "compare", "steps"], ("overview", "compare")),
-)
-def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page):
-    table = read_table(RunStore(runs), "finished")
-    opened(app, page, run="finished", select="truth=negative")
-    assert f"<b>{int(table.true[:, 0].sum())} of 16</b> <span>true negative</span>" in words(app)
-    app.button(key="selected-clear").click().run()
-    assert not app.exception and 'class="s-now"' not in words(app) and "select" not in app.query_params
+@pytest.mark.parametrize("page", ["overview", "data", "train", "compare", "steps"])
+def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
+    monkeypatch.setattr(access, "local", lambda: True)
+    shown = words(opened(app, page, run="finished", select="truth=negative", data=str(table)))
+    negative = int(read_table(RunStore(runs), "finished").true[:, 0].sum())
+    assert f"<b>{negative} of 16</b> <span>true negative</span>" in shown
+    assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
 
 
-@pytest.mark.slow
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = keep(RunStore(runs), Group(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
@@ -103,67 +95,51 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     assert "2<i> / 3</i>" in words(app) and frame["text"].iloc[2] in words(app)
     table = next(each.value for each in app.dataframe if "p_said" in each.value)
     assert table["key"].tolist() == frame["key"].iloc[[7, 2, 5]].tolist()
-    app.button(key="selected-Next").click().run()
+    press(app, "selected-Next")
     assert link(app, state.AT) == frame["key"].iloc[5] and app.button(key="selected-Next").disabled
     assert not app.button(key="selected-Previous").disabled
 
 
-@pytest.mark.slow
 def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
     rule = keep(RunStore(runs), Group(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", "")))
     opened(app, "sentence", run="finished", select=rule, at="a")
     assert "<b>2</b> <span>fails praise</span>" in words(app) and app.text_input(key=state.TEXT).value == "good film"
     assert "true label <b>positive</b>" in words(app)
-    app.button(key="selected-Next").click().run()
+    press(app, "selected-Next")
     assert app.text_input(key=state.TEXT).value == "bad <b>film" and "true label" not in words(app)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("select", "said"),
-    [
-        ("ids:../../../etc", "names no sentences that were selected"),
-        ("<script>", "&lt;script&gt;"),
-    ],
+    ("select", "said"), [("ids:../../../etc", "names no sentences that were selected"), ("<script>", "&lt;script&gt;")]
 )
 def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, select, said):
     opened(app, "performance", run="finished", select=select)
     assert "Nothing is selected" in words(app) and said in words(app) and "Confusion matrix" in words(app)
-    app.button(key="selected-clear").click().run()
-    assert "Nothing is selected" not in words(app)
+    assert "Nothing is selected" not in words(press(app, "selected-clear"))
 
 
-@pytest.mark.slow
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
-    app.button(key="selected-keep").click().run()
-    assert "Not saved:" in words(app)
+    assert "Not saved:" in words(press(app, "selected-keep"))
     app.text_input(key=state.SLICE_NAME).set_value("bad <ones>").run()
-    app.button(key="selected-keep").click().run()
-    assert "Saved as “bad &lt;ones&gt;”" in words(app)
-    store = RunStore(runs)
-    assert [(each.name, each.select) for each in slices(store, store.read("finished"))] == [
-        ("bad <ones>", "truth=negative")
-    ]
+    assert "Saved as “bad &lt;ones&gt;”" in words(press(app, "selected-keep"))
+    (kept,) = slices(RunStore(runs), RunStore(runs).read("finished"))
+    assert (kept.name, kept.select) == ("bad <ones>", "truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("").run()
-    app.button(key="selected-keep").click().run()
-    assert "Saved as “true negative”" in words(app), "named by what selects it"
+    assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
 
 
-@pytest.mark.slow
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
     save_slice(store, record, "bad ones", Selection(("truth=negative",)))
     opened(app, "performance", run="finished")
     app.text_input(key="slice-renamed").set_value("<i>denied</i>")
-    app.button(key="slice-rename").click().run()
-    assert not app.exception and "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(app)
+    assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
     assert [each.name for each in slices(store, record)] == ["<i>denied</i>"]
-    app.button(key="slice-rename").click().run()
-    assert "Not changed:" in words(app)
-    app.button(key="slice-remove").click().run()
+    assert "Not changed:" in words(press(app, "slice-rename"))
+    press(app, "slice-remove")
     assert slices(store, record) == [] and "None of these data yet." in words(app)
 
 
@@ -177,22 +153,17 @@ def take_slice() -> None:
     take_slice(source, SAVED.shape(source))
 
 
-@pytest.mark.slow
 def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
     store = RunStore(runs)
     save_slice(store, store.read("finished"), "sure", Selection(("p_said>0.5",)))
-    for picked, rules in (
-        ("sure", "p_said>0.5"),
-        (f"sure{CLASS}negative", "p_said>0.5;truth=negative"),
-        (f"{CLASS}negative", "truth=negative"),
-    ):
+    both = f"sure{CLASS}negative", "p_said>0.5;truth=negative"
+    for picked, rules in (("sure", "p_said>0.5"), both, (f"{CLASS}negative", "truth=negative")):
         app = called(take_slice, **{"fig-slices": {"picked": picked}})
         assert link(app) == rules and app.session_state[state.SELECTOR] == "fig-slices"
     app = called(take_slice, **{"fig-slices": {"picked": ""}, state.SELECT: "p_said>0.5"})
     assert state.SELECT not in app.query_params
 
 
-@pytest.mark.slow
 def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     opened(app, "performance", run="finished", split="validation")
     wrong = read_table(RunStore(runs), "finished", "validation").wrong
@@ -203,7 +174,6 @@ def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
 
 
-@pytest.mark.slow
 def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
     """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
     store = RunStore(runs)
@@ -277,7 +247,6 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
 
 
-@pytest.mark.slow
 def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     table = read_table(RunStore(runs), "finished")
     has = (table.frame["truth"] == table.classes[0]).to_numpy()
@@ -286,7 +255,6 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     assert f"{here} right, the others {others}" in said
 
 
-@pytest.mark.slow
 def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     draw = keep(RunStore(runs), Group(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True))

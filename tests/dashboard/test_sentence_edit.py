@@ -1,7 +1,5 @@
 """One line says what is changed inside, in a link, on the command line and in Python: the numbers are the same."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

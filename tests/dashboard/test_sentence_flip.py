@@ -1,16 +1,16 @@
 """What would change the answer and how far a negation reaches, on the Sentence page; of three ordered classes too."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from pathlib import Path
 
-import pages
 import pandas as pd
 import pytest
+from pages import TEXT, charts, press, type_text
+from pages import sentence as opened
 from pages import words as markup
+from trained_runs import train_runs, write_films
 
 from core import api
 from core.exceptions import InputError
@@ -20,21 +20,10 @@ from dashboard.screens import sentence_flip
 
 pytestmark = pytest.mark.slow
 
-TEXT = "good film, dull and slow"
 OWN = "good film, [not] {} dull"
 GRADED = "fine film, dull and slow"
 WORDS = {"bad": ("bad", "dull", "slow"), "fair": ("fine", "usual", "plain"), "good": ("good", "warm", "wise")}
 LONG = " ".join(["good film number", "warm and funny", "wise but slow"] * 5)
-
-
-def opened(app, **parameters: str):
-    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
-
-
-def begun(app):
-    app.button(key="flip-start").click().run()
-    assert not app.exception
-    return app
 
 
 def ended(app):
@@ -55,7 +44,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
     if edit:
         trained = api.flip(name, TEXT, store=RunStore(runs))
         assert found["flip"]["probabilities"] != trained["flip"]["probabilities"]
-    shown = markup(ended(begun(opened(app, run=name, edit=edit))))
+    shown = markup(ended(press(opened(app, run=name, edit=edit), "flip-start")))
     flips = [found["flip"], *found["also"]]
     assert found["verdict"] == "proven" and "Proven the smallest within these moves: 1 move" in shown
     assert shown.count('class="s-flip"') == len(flips) and ("as edited" in shown) == bool(edit)
@@ -66,7 +55,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
         assert ", ".join(f"{label} {p:.3f}" for label, p in flip["probabilities"].items()) in shown
     allowed = found["moves_allowed"]
     assert f"Moves: of 6 words up to 3 deleted, or up to 2 deleted or replaced; {len(allowed['with'])} " in shown
-    app.button(key="flip-read-0").click().run()
+    press(app, "flip-read-0")
     assert app.text_input(key=state.TEXT).value == flips[0]["text"]
     assert "flip-start" in button_keys(app) and "Proven" not in markup(app)
     said = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
@@ -75,29 +64,23 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
 
 def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, monkeypatch):
     monkeypatch.setattr(sentence_flip, "SLICE", 0.0)
-    opened(app, text=LONG)
-    assert "flip-stop" in button_keys(begun(app))
+    assert "flip-stop" in button_keys(press(opened(app, text=LONG), "flip-start"))
     assert "1 of at most 4\u202f000 texts read · no other answer yet" in markup(app)
-    app.button(key="flip-stop").click().run()
-    assert "flip-stop" not in button_keys(app)
-    assert "No other answer was found" in markup(app)
+    assert "flip-stop" not in button_keys(press(app, "flip-stop")) and "No other answer was found" in markup(app)
     assert "Not every set of moves was read. The search was stopped. Texts read: 1." in markup(app)
-    app.text_input(key=state.TEXT).set_value("good").run()
-    assert "flip-start" in button_keys(app)
+    assert "flip-start" in button_keys(type_text(app, "good"))
 
 
 def test_what_a_person_wrote_is_escaped(app, runs):
-    shown = markup(ended(begun(opened(app, text="good <b>film</b> dull"))))
+    shown = markup(ended(press(opened(app, text="good <b>film</b> dull"), "flip-start")))
     assert "<b>film" not in shown and "&lt;b&gt;film" in shown
 
 
 def curves(app) -> list[dict]:
     """The lines of the figure, in order."""
-    specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
-    (found,) = [
-        spec for spec in specs if spec["layout"].get("xaxis", {}).get("title", {}).get("text") == "words between"
-    ]
-    return found["data"]
+    titled = [(spec["layout"].get("xaxis", {}).get("title", {}).get("text"), spec["data"]) for spec in charts(app)]
+    (found,) = [data for title, data in titled if title == "words between"]
+    return found
 
 
 def said(*runs: str, text: str, store: RunStore, **given):
@@ -106,15 +89,10 @@ def said(*runs: str, text: str, store: RunStore, **given):
 
 
 def agrees(app, found) -> bool:
-    lines = [
-        (curve["run"], values)
-        for curve in found["curves"]
-        for values in (curve["probabilities"], curve["without"])
-        if values
-    ]
+    lines = [curve[name] for curve in found["curves"] for name in ("probabilities", "without") if curve[name]]
     drawn = curves(app)
     assert [line["x"] for line in drawn] == [[step["words"] for step in found["steps"]]] * len(lines)
-    return [line["y"] for line in drawn] == [pytest.approx(values, abs=1e-6) for _, values in lines]
+    return [line["y"] for line in drawn] == [pytest.approx(values, abs=1e-6) for values in lines]
 
 
 def test_the_curves_are_those_of_the_command_line(app, runs):
@@ -158,10 +136,8 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
     assert page["title"] == "How far a negation reaches"
     found = said("finished", "baseline", text=OWN, store=store)
     rows = pd.read_csv(table["file"])
-    assert rows["probability"].tolist() == pytest.approx([p for each in found["curves"] for p in each["probabilities"]])
-    assert rows["probability without"].tolist() == pytest.approx(
-        [p for each in found["curves"] for p in each["without"]]
-    )
+    for column, name in (("probability", "probabilities"), ("probability without", "without")):
+        assert rows[column].tolist() == pytest.approx([p for each in found["curves"] for p in each[name]])
     assert rows["text"].tolist() == [step["text"] for step in found["steps"]] * 2
     with pytest.raises(InputError, match="no place is marked"):
         api.figures("finished", tmp_path, text="good film", **given)
@@ -171,15 +147,9 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
 def kept(trained, tmp_path_factory, tiny) -> Path:
     """`finished`, and beside it a run `graded`, whose classes are a scale."""
     folder = tmp_path_factory.mktemp("graded")
-    file = folder / "grades.csv"
-    lines = [f"{word} film number {n},{label}" for label, words in WORDS.items() for word in words for n in range(12)]
-    file.write_text("text,label\n" + "\n".join(lines) + "\n")
     shutil.copytree(trained, folder / "runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
-        settings = {**tiny, "data.order": "bad,fair,good"}
-        api.train(str(file), "vanilla", settings, name="graded", store=RunStore(folder / "runs"))
-    return folder / "runs"
+    file = write_films(folder / "grades.csv", WORDS, 12)
+    return train_runs(folder, graded=(file, "vanilla", {**tiny, "data.order": "bad,fair,good"})).folder
 
 
 @pytest.fixture
@@ -199,7 +169,7 @@ def test_flip_pin_and_template_are_of_the_chosen_class_and_refuse_runs_without_i
     ]
     found = api.distance("graded", "not good", target="fair", store=graded)
     assert curves(app)[0]["y"] == pytest.approx(found["curves"][0]["probabilities"], abs=1e-6)
-    ended(begun(app))
+    ended(press(app, "flip-start"))
     found = api.flip("graded", GRADED, target="good", store=graded)
     flips = [found["flip"], *found["also"]] if found["flip"] else []
     assert markup(app).count("<del>") == sum(len(each["moves"]) for each in flips)

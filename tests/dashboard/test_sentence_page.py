@@ -1,13 +1,13 @@
 """The Sentence page through the entrance: changes inside the model, two runs, pins, passages, a mixture, no text."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import pages
 import pytest
 from mixtures import mix_in
+from pages import TEXT, press, type_text
+from pages import sentence as opened
 from pages import words as markup
 
 from core import api
@@ -21,14 +21,9 @@ from dashboard import state
 
 pytestmark = pytest.mark.slow
 
-TEXT = "good film, dull and slow"
 GOOD, BAD = "good film " * 15, "bad plot " * 15
 LONG = (GOOD + BAD).strip()
 PINNED = ("pinned", "pinned-run", "pinned-edit")
-
-
-def opened(app, **parameters: str):
-    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
 
 
 def asked(runs, text: str = TEXT, name: str = "finished", **change) -> dict[str, float]:
@@ -138,11 +133,9 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
 
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
     api.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
-    opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
-    text = markup(app)
-    assert "The last 1\u202f940 tokens were cut off" in text
-    assert "Not read: “word60 word61 " in text
-    assert "Tokens 1 to 40 of 60" in text
+    text = markup(opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000))))
+    for said in ("The last 1\u202f940 tokens were cut off", "Not read: “word60 word61 ", "Tokens 1 to 40 of 60"):
+        assert said in text
     app.slider(key=state.FROM).set_value(21).run()
     assert "Tokens 21 to 60 of 60" in markup(app)
 
@@ -181,17 +174,14 @@ def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_t
     assert own.options[:2] == [r"\<qq", "qqz"]
     assert not [each for each in app.get("button_group") if each.key in ("edit-n0", "edit-n2")]
     own.set_value([piece for piece in own.value if piece != "qqz"]).run()
-    assert not app.exception
-    assert link(app) == "n2.2"
+    assert not app.exception and link(app) == "n2.2"
     before, after = asked(runs, text, "spelling"), asked(runs, text, "spelling", pieces_off=frozenset({(1, 1)}))
-    assert before != after
-    assert shown(app)[0] == f"{said(after)}; as trained {said(before)}"
+    assert before != after and shown(app)[0] == f"{said(after)}; as trained {said(before)}"
     assert levers(app)["changed"] == "piece 2 of token 2 silenced"
     own = switches(app, "edit-n3")
     assert own.options.count("aaa") == 1 and len(own.value) == len(own.options) == 11
     own.set_value([piece for piece in own.value if piece != "aaa"]).run()
-    assert not app.exception
-    assert link(app) == "n2.2,n4.3,n4.4"
+    assert not app.exception and link(app) == "n2.2,n4.3,n4.4"
 
 
 def test_a_selected_sentence_has_its_true_label_its_neighbours_and_the_way_back(app, runs):
@@ -205,10 +195,8 @@ def test_a_selected_sentence_has_its_true_label_its_neighbours_and_the_way_back(
         assert f"true label <b>{label}</b>" in markup(app) and verdict in markup(app)
         app.button(key="selected-Next").click().run() if place == 1 else None
     assert app.query_params["at"] == frame["key"].iloc[2] and "text" in app.query_params
-    app.text_input(key=state.TEXT).set_value("good film indeed").run()
-    assert "true label" not in markup(app), "a sentence of one's own has none"
-    app.button(key="selected-back").click().run()
-    assert not app.exception and "<h1>Performance</h1>" in markup(app)
+    assert "true label" not in markup(type_text(app, "good film indeed")), "a sentence of one's own has none"
+    assert "<h1>Performance</h1>" in markup(press(app, "selected-back"))
 
 
 @pytest.mark.parametrize("text", [TEXT, ""])
@@ -222,12 +210,6 @@ def test_each_section_below_the_bench_is_linked_under_its_own_heading(app, runs,
     assert ("Type the sentence with one word replaced" in markup(app)) == bool(text)
 
 
-def pinned(app):
-    app.button(key="pin-button").click().run()
-    assert not app.exception
-    return app
-
-
 def pins(app) -> list[str]:
     return ["".join(app.query_params.get(key, "")) for key in PINNED]
 
@@ -237,10 +219,9 @@ def strips(app) -> list[list[str]]:
 
 
 def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, runs):
-    pinned(opened(app))
-    assert pins(app) == [TEXT, "finished", ""]
-    assert "This is what is pinned." in markup(app)
-    app.text_input(key=state.TEXT).set_value("bad film").run()
+    press(opened(app), "pin-button")
+    assert pins(app) == [TEXT, "finished", ""] and "This is what is pinned." in markup(app)
+    type_text(app, "bad film")
     before, now = asked(runs), asked(runs, "bad film")
     assert shown(app) == [said(now), said(now), said(before)]
     gap = now["positive"] - before["positive"]
@@ -259,15 +240,14 @@ def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_an
     app.switch_page("screens/performance.py").run()
     app.switch_page("screens/sentence.py").run()
     assert pins(app) == [TEXT, "finished", "h2.1"] and "Pinned:" in markup(app)
-    assert link(app) == "h1.1"
-    assert levers(app)["changed"] == "head 1 of layer 1 off"
+    assert link(app) == "h1.1" and levers(app)["changed"] == "head 1 of layer 1 off"
 
 
 def test_a_pinned_run_reads_its_sentence_beside_another_run(app, runs):
     opened(app, run="baseline", pinned="good", **{"pinned-run": "finished"})
     assert shown(app)[-1] == said(asked(runs, "good"))
     assert "Pinned: <b>“good”</b> (finished) · P(positive)" in markup(app)
-    app.button(key="pin-button").click().run()
+    press(app, "pin-button")
     assert pins(app) == ["", "", ""] and "Pinned:" not in markup(app)
 
 
@@ -281,12 +261,10 @@ def test_hostile_and_stale_pins_are_told(app, runs):
 
 def test_an_empty_sentence_stands_beside_a_pinned_one_and_keeps_the_changes_for_the_next(app, runs):
     opened(app, edit="h1.1", pinned="good", **{"pinned-run": "finished"})
-    app.text_input(key=state.TEXT).set_value("").run()
-    assert not app.exception and "no word here" in markup(app)
+    assert "no word here" in markup(type_text(app, ""))
     assert shown(app)[-1] == said(asked(runs, "good"))
     assert "The pushes have no difference: there is no word in one of the texts." in markup(app)
-    app.text_input(key=state.TEXT).set_value("good").run()
-    assert levers(app)["changed"] == "head 1 of layer 1 off"
+    assert levers(type_text(app, "good"))["changed"] == "head 1 of layer 1 off"
 
 
 @pytest.fixture
@@ -305,8 +283,7 @@ def test_the_parts_stand_below_the_answer_and_the_switch_takes_tfidf_out_and_the
     for part in ("Network alone, counts 0.60", "TF-IDF alone, counts 0.40", "mixed with TF-IDF, w = 0.60"):
         assert part in markup(app)
     app.toggle(key="edit-mix").set_value(False).run()
-    assert not app.exception
-    assert link(app) == "mix.0"
+    assert not app.exception and link(app) == "mix.0"
     alone = mixed.inspect(TEXT, unmixed=True).probabilities
     assert shown(app)[0] == f"{said(alone)}; as trained {said(view.probabilities)}"
     assert levers(app)["changed"] == "TF-IDF taken out"
@@ -318,13 +295,9 @@ def test_the_parts_stand_below_the_answer_and_the_switch_takes_tfidf_out_and_the
 def test_a_head_that_is_off_changes_the_part_of_the_network_only(app, mixed):
     opened(app, edit="h1.2")
     before, after = mixed.inspect(TEXT), mixed.inspect(TEXT, Intervention(heads_off=frozenset({(0, 1)})))
-    for bar, now, was in zip(
-        shown(app)[1:4],
-        (after.mix.network, before.mix.tfidf, after.mix.mixture),
-        (before.mix.network, before.mix.tfidf, before.mix.mixture),
-        strict=True,
-    ):
-        assert bar == f"{said(now)}; as trained {said(was)}"
+    pairs = [(getattr(after.mix, name), getattr(before.mix, name)) for name in ("network", "tfidf", "mixture")]
+    assert said(after.mix.tfidf) == said(before.mix.tfidf)
+    assert shown(app)[1:4] == [f"{said(now)}; as trained {said(was)}" for now, was in pairs]
 
 
 def passages(app) -> list[str]:
@@ -339,12 +312,11 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
         assert line.replace("\\", "").startswith(f"{each['label']} {max(each['probabilities'].values()):.2f} — ")
     assert f"together {found['label']} {found['probabilities'][found['label']]:.2f}" in markup(app)
     assert re.search(r'href="#[^"]*passages"[^>]*>Passage by passage<', markup(app))
-    app.button(key="passage-1").click().run()
-    assert not app.exception and app.text_input(key=state.TEXT).value == BAD.strip()
+    press(app, "passage-1")
+    assert app.text_input(key=state.TEXT).value == BAD.strip()
     assert not passages(app) and "Passage by passage" not in markup(app), "thirty words are one passage"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
     [("lexicon", {}, "Polarity of each token"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
@@ -358,13 +330,6 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows]
 
 
-@pytest.mark.slow
-def test_of_two_thousand_words_every_passage_is_listed(app, runs):
-    opened(app, text="good film " * 1000)
-    assert len(passages(app)) == 50
-
-
-@pytest.mark.slow
-def test_forty_words_are_one_passage(app, runs):
-    opened(app, text="good " * 40)
-    assert not passages(app) and "Passage by passage" not in markup(app)
+def test_of_two_thousand_words_every_passage_is_listed_and_forty_are_one(app, runs):
+    assert len(passages(opened(app, text="good film " * 1000))) == 50
+    assert not passages(type_text(app, ("good " * 40).strip())) and "Passage by passage" not in markup(app)

@@ -1,38 +1,22 @@
 """What was tried on the Sentence page: undo, redo, every sentence a click away, cleared, and in no link."""
 
-from __future__ import annotations
-
 import pages
 import pytest
+from pages import TEXT
+from pages import press as clicked
+from pages import sentence as opened
+from pages import type_text as typed
 
 from dashboard import state
 from dashboard.screens import sentence_tried
 
 pytestmark = pytest.mark.slow
 
-TEXT = "good film, dull and slow"
-
 
 @pytest.fixture(autouse=True)
 def _slowly(monkeypatch):
     """Whatever is done stands for long enough to be a step."""
     monkeypatch.setattr(sentence_tried, "PAUSE", 0.0)
-
-
-def opened(app, **parameters: str):
-    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
-
-
-def typed(app, text: str):
-    app.text_input(key=state.TEXT).set_value(text).run()
-    assert not app.exception
-    return app
-
-
-def clicked(app, key: str):
-    app.button(key=key).click().run()
-    assert not app.exception
-    return app
 
 
 def there(app) -> tuple[str, str, str]:

@@ -1,7 +1,5 @@
 """The dashboard as `sentiscope dashboard` serves it: what it says to browsers, and what the terminal shows."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess
@@ -47,13 +45,8 @@ PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS)
-def test_no_page_of_another_origin_may_frame_ours(answers, path):
-    assert answers[1][path].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"]
-
-
-@pytest.mark.slow
-def test_the_terminal_shows_the_address_and_nothing_else(answers):
+def test_no_page_of_another_origin_may_frame_ours_and_the_terminal_shows_the_address_and_nothing_else(answers):
+    assert all(answers[1][p].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"] for p in PATHS)
     assert answers[2] == f"Sentiscope is at {answers[0]} (Ctrl-C ends it)\n"
 
 

@@ -1,15 +1,14 @@
 """Every page on a run with several labels per text."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pages
 import pytest
-from pages import words
+from pages import named, press, words
 from several import LABELS, indicator_file
 from streamlit.testing.v1 import AppTest
+from trained_runs import TINY, train_runs
 
 from core import api
 from core.failures.counter_examples import counter_examples
@@ -18,8 +17,7 @@ from dashboard import access, state
 
 pytestmark = pytest.mark.slow  # trains a model of several labels first
 
-SETTINGS = {"model.width": 16, "model.ff_width": 16, "training.epochs": 6, "training.batch_size": 8}
-SETTINGS |= {"training.lr": 0.02, "training.threads": 1, "text.min_freq": 1}
+SETTINGS = {**TINY, "data.split": "", "training.epochs": 6, "training.lr": 0.02}
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +29,7 @@ def file(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def kept(file, tmp_path_factory) -> Path:
     """A run directory with `several`."""
-    folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        api.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=RunStore(folder))
-    return folder
+    return train_runs(tmp_path_factory.mktemp("several"), several=(file, "ndt-01-n2", SETTINGS)).folder
 
 
 @pytest.fixture
@@ -50,14 +44,10 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", **parameters})
 
 
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
-        ("overview", "It reaches a macro F1 of"),
-        ("train", "Test macro F1"),
-        ("steps", "More ink is further from zero"),
-    ],
-)
+PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "More ink is further from zero"}
+
+
+@pytest.mark.parametrize(("page", "said"), PAGES.items())
 def test_every_page_shows_the_run_and_says_what_is_different(app, runs, page, said):
     assert said in words(opened(app, page))
 
@@ -94,21 +84,19 @@ def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
 
 def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
     opened(app, "sentence", text="word1 warm late word2")
-    ought = next(each for each in app.multiselect if each.label == "It ought to have")
+    ought = named(app.multiselect, "It ought to have")
     assert set(ought.value) <= set(LABELS)
     ought.set_value(["warm", "late"])
-    next(each for each in app.button if each.label == "Keep it").click().run()
+    named(app.button, "Keep it").click().run()
     assert not app.exception and "Kept as late, warm: “word1 warm late word2”" in words(app)
     [one] = counter_examples(runs)
     assert one.labels == ("late", "warm")
-    ought = next(each for each in app.multiselect if each.label == "It ought to have")
-    ought.set_value([])
-    next(each for each in app.button if each.label == "Keep it").click().run()
+    named(app.multiselect, "It ought to have").set_value([])
+    named(app.button, "Keep it").click().run()
     assert "Kept as none of them" in words(app) and {each.label for each in counter_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
-    opened(app, "behave")
-    assert "2 kept" in words(app) and not app.exception
+    assert "2 kept" in words(opened(app, "behave")) and not app.exception
     api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
@@ -116,10 +104,8 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
 def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     monkeypatch.setattr(access, "local", lambda: True)
-    opened(app, "data", data=str(file))
-    assert "several labels per text, in 3 columns of 0 and 1" in words(app)
-    app.button(key="use-data").click().run()
-    assert not app.exception
+    assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
+    press(app, "use-data")
     shown = words(app)
     assert "3 labels, several per text" in shown and "Labels per text" in shown
     app.selectbox(key=state.CLASS).set_value("warm").run()
@@ -127,11 +113,10 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, mon
     assert len(table) and all("warm" in text.split() for text in table["text"])
 
 
-@pytest.mark.slow
 def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
     opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
-    app.button(key="flip-start").click().run()
+    press(app, "flip-start")
     for _ in range(40):
         if "flip-stop" not in [each.key for each in app.button]:
             break

@@ -1,14 +1,14 @@
 """Steps as a page: what a link opens, texts that cannot be shown, runs of every kind."""
 
-from __future__ import annotations
-
 import pytest
-from pages import drawn, opened, words
+from pages import drawn, opened, press, words
 
 from core import api
 from core.interpret import steps as computing
 from core.runs.store import RunStore
 from dashboard import state
+
+pytestmark = pytest.mark.slow
 
 NOTHING = "There are no steps to show"
 
@@ -19,7 +19,6 @@ def shown(app, **link):
     return data
 
 
-@pytest.mark.slow
 def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
     data = shown(app, run="finished", text="a good film", stage="softmax", layer="1", head="2", component="2")
     assert data["at"] == "softmax" and data["place"] == "layer 1, head 2, A₂"
@@ -35,20 +34,17 @@ def test_a_baseline_has_a_short_version_and_no_layer_to_choose(app, runs):
     assert not app.get("button_group")
 
 
-@pytest.mark.slow
 def test_a_text_without_words_has_a_next_step(app, runs):
     opened(app, "steps", run="finished")
     app.text_input(key=state.TEXT).set_value("").run()
     assert not app.exception and NOTHING in words(app) and drawn(app, "steps") == []
 
 
-@pytest.mark.slow
 def test_a_text_that_is_too_long_is_told(app, runs, monkeypatch):
     monkeypatch.setattr(computing, "MOST_TOKENS", 4)
     assert "more than 4 tokens" in words(opened(app, "steps", run="finished", text="a good film number one"))
 
 
-@pytest.mark.slow
 def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_taken_back(app, runs):
     link = {"run": "finished", "text": "a good film"}
     data = shown(app, **link, stage="probabilities", edit="h1.2,l2c1:0.5")
@@ -56,8 +52,7 @@ def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_tak
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
     assert "As edited: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
-    app.button(key="steps-as-trained").click().run()
-    assert "As edited" not in words(app) and state.EDIT not in app.query_params
+    assert "As edited" not in words(press(app, "steps-as-trained")) and state.EDIT not in app.query_params
     trained = api.steps("finished", "a good film", store=RunStore(runs))
     (data,) = drawn(app, "steps")
     cells = data["stages"][-1]["matrices"][-1]["cells"]

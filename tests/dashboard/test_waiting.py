@@ -1,12 +1,9 @@
 """What a long text keeps the Sentence page waiting for: in words, with a stop that keeps the answer, and a way on."""
 
-from __future__ import annotations
-
-import time
-
-import pages
 import pytest
+from pages import drawn, press, sentence
 from pages import words as markup
+from waiting import until
 
 from core.interpret.edits import UNCHANGED
 from dashboard.data import data
@@ -14,14 +11,6 @@ from dashboard.data import data
 TEXT = "slow and dull, but a good film"
 ABOUT = ("finished", TEXT, "positive", UNCHANGED)
 BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
-
-
-def opened(app, **parameters: str):
-    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
-
-
-def press(app, key: str) -> None:
-    next(button for button in app.button if button.key == key).click().run()
 
 
 def hold(monkeypatch, name: str, *told) -> None:
@@ -34,23 +23,15 @@ def hold(monkeypatch, name: str, *told) -> None:
     monkeypatch.setattr(data, name, held)
 
 
-def wait_until(true) -> None:
-    """Wait for another thread, at most a minute."""
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
     monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 0.2)
     with monkeypatch.context() as slow:
         hold(slow, "parts", "parts", 0.25)
-        opened(app)
+        sentence(app, text=TEXT)
         known = data.asking(*BENCH).known
-        wait_until(lambda: known.what == "parts")
+        until(lambda: known.what == "parts")
         app.run()
         assert known.running and known.share == 0.25
         assert "Silencing one part after the other" in markup(app) and 'aria-valuenow="25"' in markup(app)
@@ -62,4 +43,4 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
     assert "What would change it" not in markup(app)
     monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
     press(app, "bench-on")
-    assert known.whole and "What would change it" in markup(app) and len(pages.drawn(app, "words")) == 1
+    assert known.whole and "What would change it" in markup(app) and len(drawn(app, "words")) == 1

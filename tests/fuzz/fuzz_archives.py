@@ -1,7 +1,5 @@
 """Zip files of a run, damaged outside or inside, taken in as a page does and then read by the pages."""
 
-from __future__ import annotations
-
 import functools
 import io
 import random

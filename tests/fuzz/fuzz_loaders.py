@@ -1,7 +1,5 @@
 """Tables of every kind in our own words, whole, odd or damaged, read as an upload is."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import functools

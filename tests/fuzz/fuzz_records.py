@@ -1,7 +1,5 @@
 """The files of a run, odd or damaged, read by everything that feeds a page."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools
@@ -15,23 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from fuzzing import mutated
+from trained_runs import TINY, train_runs, write_films
 
-from core import api
 from core.exceptions import SentiscopeError
 from core.runs.budget import estimate, size
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard.figures import results
 
-TINY = {
-    "data.split": "0.6/0.2/0.2",
-    "model.width": 16,
-    "model.ff_width": 16,
-    "training.epochs": 2,
-    "training.batch_size": 8,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
 VALUES: tuple[Any, ...] = (
     *(None, True, 0, -1, 0.5, 10**18, 10**400, -(10**400), float("nan"), float("inf"), 1e300, "", "x", "²", "nan"),
     *("\ud800", "a\0b", "/dev/zero", "x" * 5_000, "9" * 400, [], [0.5], ["a", "b"], [[]], {}, {"a": 1}, [None, None]),
@@ -130,12 +119,4 @@ def sound_run() -> Path:
     """A small run, trained once."""
     home = Path(tempfile.mkdtemp(prefix="fuzz-run-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
-    words = ("warm", "funny", "wise", "dull", "slow", "flat")
-    lines = [
-        f"a {word} film number {number},{'good' if word in words[:3] else 'bad'}"
-        for word in words
-        for number in range(12)
-    ]
-    (home / "films.csv").write_text("\n".join(["text,label", *lines]))
-    api.train(str(home / "films.csv"), "ndt-01-n3", TINY, name="sound", store=RunStore(home / "runs"))
-    return home / "runs" / "sound"
+    return train_runs(home, sound=(write_films(home / "films.csv"), "ndt-01-n3", TINY)).path("sound")

@@ -1,7 +1,5 @@
 """Settings as they are typed, linked or stored: odd values of one or a few, on any preset."""
 
-from __future__ import annotations
-
 import functools
 import json
 import random

@@ -3,8 +3,6 @@
 A case that ends in anything but success or one of our own errors is a raw error: its file and its seed are kept.
 """
 
-from __future__ import annotations
-
 import contextlib
 import random
 import shutil

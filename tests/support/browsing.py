@@ -1,7 +1,5 @@
 """The dashboard on a free port, and a browser that hears everything a page complains about."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -47,6 +45,8 @@ DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
   each.textContent.includes(`stPopoverBody]{color-scheme:${theme}}`))"""
 """The style that the server sends has its theme."""
 GRAVE = ("serious", "critical")
+LOOKS = ("light", 1440), ("dark", 1024)
+"""Theme and width."""
 
 
 def chromium() -> str | None:
@@ -55,7 +55,9 @@ def chromium() -> str | None:
 
 
 @contextmanager
-def opened_browser(program: str) -> Iterator[Browser]:
+def opened_browser(program: str | None = None) -> Iterator[Browser]:
+    """Open the program that is named or the one there is; without any, end this process with a message."""
+    program = program or chromium() or sys.exit(MISSING)
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
@@ -152,11 +154,24 @@ def open_page(page: Page, address: str) -> None:
 
 
 def switch_theme(page: Page, theme: str) -> None:
-    """Switch the theme of a page that is whole, and wait until its figures are drawn in it."""
-    settle(page)
+    """Switch the theme, and wait until the page stands still and its figures are drawn in it."""
     page.emulate_media(color_scheme=theme)
     page.wait_for_function(DRAWN_IN, arg=theme)
     settle(page)
+
+
+def show(page: Page, theme: str, width: int) -> None:
+    """Show an open page in a theme and a width; both change together, so that a figure is drawn anew once."""
+    page.set_viewport_size({"width": width, "height": 900})
+    switch_theme(page, theme)
+
+
+def looks(page: Page) -> Iterator[str]:
+    """Show an open page light and wide, and dark and narrow; the look that it has comes first. The theme of each."""
+    wide = page.viewport_size["width"] == LOOKS[0][1]
+    for theme, width in LOOKS if wide else reversed(LOOKS):
+        show(page, theme, width)
+        yield theme
 
 
 def until(page: Page, true: Callable[[], bool]) -> None:

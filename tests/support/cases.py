@@ -1,7 +1,5 @@
 """Cases of one test of which some run in the quick run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

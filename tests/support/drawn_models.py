@@ -1,7 +1,5 @@
 """Configurations drawn at random: parts combined as nobody thought of, contradictions put back as a person would."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Import every module of the project: `python tests/support/every_module.py`."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import pkgutil

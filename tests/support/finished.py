@@ -1,7 +1,5 @@
 """Records of runs as they are when they are finished, without a training."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

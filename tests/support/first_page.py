@@ -3,8 +3,6 @@
 It must list the runs, ask no other host for anything, and leave nothing but its address at the terminal.
 """
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What code imports in an interpreter that has imported nothing before."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A run with TF-IDF mixed into its answers, made of two finished runs on the same data without a training."""
 
-from __future__ import annotations
-
 import shutil
 
 from core.runs.record import MIX, TOKENIZER, WEIGHTS

@@ -1,7 +1,5 @@
 """A made-up task of tagged words: names of people and places in sentences of a few patterns, all invented."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,11 +1,14 @@
 """A page of the dashboard, opened directly, as a link opens it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
+
+from dashboard.state import TEXT as TYPED
+
+TEXT = "good film, dull and slow"
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
@@ -17,6 +20,35 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     app.run()
     assert not app.exception
     return app
+
+
+def sentence(app: AppTest, **parameters: str) -> AppTest:
+    """Open the page Sentence with a text read by `finished`, unless a parameter says otherwise."""
+    return opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    """Click a button and run the page; no exception may be on it."""
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def type_text(app: AppTest, text: str) -> AppTest:
+    """Type the sentence of the page; no exception may be on it."""
+    app.text_input(key=TYPED).set_value(text).run()
+    assert not app.exception
+    return app
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """List the specifications of the charts, from the top."""
+    return [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
+
+
+def named(elements: Iterable[Any], label: str) -> Any:
+    """Return the element of this label."""
+    return next(each for each in elements if each.label == label)
 
 
 def words(app: AppTest) -> str:

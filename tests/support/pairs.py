@@ -1,7 +1,5 @@
 """A task that takes two texts: whether they say alike of different things. One text alone says nothing of it."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A report as a test reads it: what is packed in it, as a browser unpacks it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Answers that are the same but for the rounding of float32."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How many cases a test draws at random: some in the quick run, all in the slow one."""
 
-from __future__ import annotations
-
 import pytest
 
 QUICK = 8

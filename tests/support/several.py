@@ -1,7 +1,5 @@
 """Made-up texts with several labels each: `warm`, `loud` and `late` occur in the words; no real text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A tokenizer that asks two lexicons: the one it has, and another one that says something else."""
 
-from __future__ import annotations
-
 from core.text.lexicon import Lexicon
 from core.text.tokenizer import Tokenizer
 

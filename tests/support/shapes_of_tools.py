@@ -1,7 +1,5 @@
 """Labelled texts in the shapes in which tools write them, in our own words, and what is to be read of each."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -28,8 +26,12 @@ def labels(count: int = ROWS) -> list[str]:
     return ["good" if n % 2 else "bad" for n in range(count)]
 
 
+PAIRS = list(zip(texts(), labels(), strict=True))
+HALF = ROWS // 2
+
+
 def objects() -> list[dict[str, Any]]:
-    return [{"text": text, "label": label} for text, label in zip(texts(), labels(), strict=True)]
+    return [{"text": text, "label": label} for text, label in PAIRS]
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Shape:
     text: str = "text"
     label: str = "label"
     task: str = "single"
-    classes: dict[str, int] = field(default_factory=lambda: {"bad": ROWS // 2, "good": ROWS // 2})
+    classes: dict[str, int] = field(default_factory=lambda: {"bad": HALF, "good": HALF})
     found: dict[str, int] = field(default_factory=dict)
     """Kind of a finding → its number, of all but those that every small file has."""
     refused: str = ""
@@ -60,8 +62,16 @@ def as_text(text: str) -> Callable[[Path], None]:
     return lambda path: _text(path, text)
 
 
+def as_written(form: str, *above: str) -> Callable[[Path], None]:
+    return as_text("\n".join([*above, *(form.format(*pair) for pair in PAIRS)]))
+
+
+def as_parquet(labels: list[Any]) -> Callable[[Path], None]:
+    return lambda path: pq.write_table(pa.table({"text": texts(), "label": labels}), path)
+
+
 def csv() -> str:
-    return "\n".join(["text,label", *map(",".join, zip(texts(), labels(), strict=True))]) + "\n"
+    return "\n".join(["text,label", *map(",".join, PAIRS)]) + "\n"
 
 
 def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], None]:
@@ -70,17 +80,12 @@ def workbook(change: Callable[[openpyxl.Workbook], None]) -> Callable[[Path], No
         book = openpyxl.Workbook()
         sheet = book.active
         sheet.title = "Reviews"
-        for row in (("text", "label"), *zip(texts(), labels(), strict=True)):
+        for row in (("text", "label"), *PAIRS):
             sheet.append(row)
         change(book)
         book.save(path)
 
     return write
-
-
-def zipped(**members: str | bytes) -> bytes:
-    """Return a zip archive; in a name, `__` is a slash and `_dot_` a dot."""
-    return zip_of({name.replace("__", "/").replace("_dot_", "."): content for name, content in members.items()})
 
 
 def zip_of(members: dict[str, str | bytes]) -> bytes:
@@ -92,23 +97,18 @@ def zip_of(members: dict[str, str | bytes]) -> bytes:
 
 
 def class_folders_zipped(*above: str) -> bytes:
-    rows = list(enumerate(zip(texts(), labels(), strict=True)))
-    members = {f"{top}{label}/{n}.txt": text for top in above for n, (text, label) in rows}
+    members = {f"{top}{label}/{n}.txt": text for top in above for n, (text, label) in enumerate(PAIRS)}
     return zip_of({**members, f"__MACOSX/{above[0]}bad/._0.txt": "x", f"{above[0].split('/')[0]}/README": "about"})
 
 
 def texts_by_class() -> dict[str, list[str]]:
-    pairs = list(zip(texts(), labels(), strict=True))
-    return {name: [text for text, label in pairs if label == name] for name in ("good", "bad")}
+    return {name: [text for text, label in PAIRS if label == name] for name in ("good", "bad")}
 
 
 def tasks(*annotations: Any) -> list[dict[str, Any]]:
     if annotations:
         return [{"id": 1, "data": {"text": "a tram"}, "annotations": list(annotations)}]
-    return [
-        {"id": n, "data": {"text": text}, "annotations": [choice(label)]}
-        for n, (text, label) in enumerate(zip(texts(), labels(), strict=True))
-    ]
+    return [{"id": n, "data": {"text": t}, "annotations": [choice(label)]} for n, (t, label) in enumerate(PAIRS)]
 
 
 def choice(*chosen: str, name: str = "sentiment", **more: Any) -> dict[str, Any]:
@@ -121,6 +121,10 @@ def _text(path: Path, text: str) -> None:
 
 def _bytes(data: bytes) -> Callable[[Path], None]:
     return lambda path: path.write_bytes(data) and None
+
+
+def _zip(members: dict[str, str | bytes]) -> Callable[[Path], None]:
+    return _bytes(zip_of(members))
 
 
 def _read_me_first(book: openpyxl.Workbook) -> None:
@@ -158,9 +162,9 @@ def _formulas_beside(book: openpyxl.Workbook) -> None:
 def _merged(book: openpyxl.Workbook) -> None:
     sheet = book["Reviews"]
     for row in range(2, ROWS + 2):
-        sheet[f"B{row}"] = "good" if row < ROWS // 2 + 2 else "bad"
-    sheet.merge_cells(f"B2:B{ROWS // 2 + 1}")
-    sheet.merge_cells(f"B{ROWS // 2 + 2}:B{ROWS + 1}")
+        sheet[f"B{row}"] = "good" if row < HALF + 2 else "bad"
+    sheet.merge_cells(f"B2:B{HALF + 1}")
+    sheet.merge_cells(f"B{HALF + 2}:B{ROWS + 1}")
 
 
 def _errors(book: openpyxl.Workbook) -> None:
@@ -169,7 +173,7 @@ def _errors(book: openpyxl.Workbook) -> None:
 
 
 def _class_folders(path: Path, *above: str) -> None:
-    for n, (text, label) in enumerate(zip(texts(), labels(), strict=True)):
+    for n, (text, label) in enumerate(PAIRS):
         folder = path.joinpath(*above, label)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{n}.txt").write_text(text)
@@ -199,18 +203,23 @@ def _class_labels(path: Path) -> None:
 
 
 _ACCEPTED = [
-    {
-        "text": row["text"],
-        "options": [{"id": "good"}, {"id": "bad"}],
-        "accept": [row["label"]],
-        "answer": "reject" if n < 6 else "accept",
-        "_input_hash": n,
-        "_task_hash": n,
-    }
-    for n, row in enumerate(objects())
+    {"text": text, "options": [{"id": "good"}, {"id": "bad"}], "accept": [label]}
+    | {"answer": "reject" if n < 6 else "accept", "_input_hash": n, "_task_hash": n}
+    for n, (text, label) in enumerate(PAIRS)
 ]
-_WITHOUT_SIX = {"bad": ROWS // 2 - 3, "good": ROWS // 2 - 3}
-_VIEWER_FEATURES = [{"name": "label", "type": {"names": ["bad", "good"], "_type": "ClassLabel"}}]
+_VIEWER = {
+    "features": [{"name": "label", "type": {"names": ["bad", "good"], "_type": "ClassLabel"}}],
+    "rows": [
+        {"row_idx": n, "row": {"text": text, "label": int(label == "good")}, "truncated_cells": []}
+        for n, (text, label) in enumerate(PAIRS)
+    ],
+}
+_STUDIO = ["id,text,sentiment"]
+_STUDIO += [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
+_STUDIO += [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
+_SPAN = {"type": "labels", "value": {"start": 0, "end": 3, "labels": ["X"]}}
+_UNLABELLED = "id,text\n1,a\n"
+_SUBMISSION = "id,label\n1,good\n"
 
 SHAPES = (
     Shape("list.json", as_json(objects())),
@@ -227,83 +236,43 @@ SHAPES = (
     Shape("by_column.json", as_json({"text": dict(enumerate(texts())), "label": dict(enumerate(labels()))})),
     Shape("by_row.json", as_json(dict(enumerate(objects())))),
     Shape("by_name.json", as_json({f"r{n}": row for n, row in enumerate(objects())})),
-    Shape(
-        "split.json",
-        as_json(
-            {"columns": ["text", "label"], "index": list(range(ROWS)), "data": [[*row.values()] for row in objects()]}
-        ),
-    ),
-    Shape("values.json", as_json([["text", "label"], *([*row.values()] for row in objects())])),
-    Shape(
-        "viewer.json",
-        as_json(
-            {
-                "features": _VIEWER_FEATURES,
-                "rows": [
-                    {"row_idx": n, "row": {**row, "label": int(row["label"] == "good")}, "truncated_cells": []}
-                    for n, row in enumerate(objects())
-                ],
-            }
-        ),
-        found={"nested-columns": 2, "class-names": 2},
-    ),
+    Shape("split.json", as_json({"columns": ["text", "label"], "index": list(range(ROWS)), "data": PAIRS})),
+    Shape("values.json", as_json([["text", "label"], *PAIRS])),
+    Shape("viewer.json", as_json(_VIEWER), found={"nested-columns": 2, "class-names": 2}),
     Shape("pretty.json", as_text("\n".join(json.dumps(row, indent=2) for row in objects()))),
     Shape("python.jsonl", as_text("\n".join(map(repr, objects()))), found={"python-dictionaries": ROWS}),
     Shape("comma.json", as_text(json.dumps(objects())[:-1] + ",\n]\n"), found={"trailing-comma": 1}),
     Shape(
         "nested.jsonl",
-        as_lines([{"post": {"text": row["text"], "lang": "en"}, "label": row["label"]} for row in objects()]),
+        as_lines([{"post": {"text": text, "lang": "en"}, "label": label} for text, label in PAIRS]),
         found={"nested-columns": 2},
     ),
     Shape("studio.json", as_json(tasks()), label="sentiment", found={"label-studio": ROWS}),
+    Shape("studio_min.json", as_json([{"text": t, "sentiment": label} for t, label in PAIRS]), label="sentiment"),
+    Shape("doccano.jsonl", as_lines([{"id": 7, "text": text, "label": [label]} for text, label in PAIRS])),
     Shape(
-        "studio_min.json",
-        as_json([{"id": n, "text": row["text"], "sentiment": row["label"]} for n, row in enumerate(objects())]),
-        label="sentiment",
+        "prodigy.jsonl",
+        as_lines(_ACCEPTED),
+        label="accept",
+        classes={"bad": HALF - 3, "good": HALF - 3},
+        found={"not-accepted": 6},
     ),
-    Shape(
-        "doccano.jsonl",
-        as_lines([{"id": n, "text": row["text"], "label": [row["label"]]} for n, row in enumerate(objects())]),
-    ),
-    Shape("prodigy.jsonl", as_lines(_ACCEPTED), label="accept", classes=_WITHOUT_SIX, found={"not-accepted": 6}),
     Shape(
         "studio.csv",
-        as_text(
-            "\n".join(
-                ["id,text,sentiment"]
-                + [f'{n},{text},"{{""choices"":[""calm"",""joy""]}}"' for n, text in enumerate(texts()[:10])]
-                + [f"{n},{text},{'joy' if n % 2 else 'calm'}" for n, text in enumerate(texts()[10:])]
-            )
-        ),
+        as_text("\n".join(_STUDIO)),
         label="sentiment",
         task="multi",
         classes={"calm": 25, "joy": 25},
     ),
-    Shape(
-        "lists_of_one.parquet",
-        lambda path: pq.write_table(pa.table({"text": texts(), "label": [[e] for e in labels()]}), path),
-    ),
-    Shape(
-        "label_objects.parquet",
-        lambda path: pq.write_table(
-            pa.table({"text": texts(), "label": [{"name": e, "id": 1} for e in labels()]}), path
-        ),
-    ),
-    Shape(
-        "fasttext.txt",
-        as_text("\n".join(f"__label__{row['label']} {row['text']}" for row in objects())),
-        found={"label-lines": ROWS},
-    ),
+    Shape("lists_of_one.parquet", as_parquet([[label] for label in labels()])),
+    Shape("label_objects.parquet", as_parquet([{"name": label, "id": 1} for label in labels()])),
+    Shape("fasttext.txt", as_written("__label__{1} {0}"), found={"label-lines": ROWS}),
     Shape(
         "fasttext_gap.txt",
-        as_text("\n".join(["no label here", *(f"__label__{row['label']}\t{row['text']}" for row in objects())])),
+        as_written("__label__{1}\t{0}", "no label here"),
         found={"label-lines": ROWS, "lines-without-label": 1, "missing-label": 1},
     ),
-    Shape(
-        "phrases.txt",
-        as_text("\n".join(f"{row['text']} , EUR 3.1 mn .@{row['label']}" for row in objects())),
-        found={"label-lines": ROWS},
-    ),
+    Shape("phrases.txt", as_written("{0} , EUR 3.1 mn .@{1}"), found={"label-lines": ROWS}),
     Shape("about_first.xlsx", workbook(_read_me_first), found={"sheets": 1}),
     Shape("hidden_first.xlsx", workbook(_hidden_first), found={"sheets": 1}),
     Shape("title.xlsx", workbook(_title_above), found={"title-rows": 1}),
@@ -311,24 +280,17 @@ SHAPES = (
     Shape(
         "errors.xlsx",
         workbook(_errors),
-        classes={"bad": ROWS // 2 - 3, "good": ROWS // 2},
+        classes={"bad": HALF - 3, "good": HALF},
         found={"error-cells": 3, "missing-label": 3},
     ),
     Shape("formulas_beside.xlsx", workbook(_formulas_beside), found={"formulas": ROWS}),
     Shape("class_labels.parquet", _class_labels, found={"class-names": 2}),
     Shape("reviews.csv.gz", _bytes(gzip.compress(csv().encode(), mtime=0))),
     Shape("reviews.json.gz", _bytes(gzip.compress(json.dumps({"data": objects()}).encode(), mtime=0))),
-    Shape("one.zip", _bytes(zipped(data__train_dot_csv=csv())), found={"archive": 0}),
+    Shape("one.zip", _zip({"data/train.csv": csv()}), found={"archive": 0}),
     Shape(
         "kaggle.zip",
-        _bytes(
-            zipped(
-                sample_submission_dot_csv="id,label\n1,a\n",
-                test_dot_csv="id,text\n1,a\n",
-                train_dot_csv=csv(),
-                README_dot_txt="a",
-            )
-        ),
+        _zip({"sample_submission.csv": _SUBMISSION, "test.csv": _UNLABELLED, "train.csv": csv(), "README.txt": "a"}),
         found={"archive": 2},
     ),
     Shape("formulas.xlsx", workbook(_formulas), refused="'label' has 40 formulas without a value; open the workbook"),
@@ -340,7 +302,7 @@ SHAPES = (
     ),
     Shape(
         "tokens.jsonl",
-        as_lines([{"tokens": row["text"].split(), "label": row["label"]} for row in objects()]),
+        as_lines([{"tokens": text.split(), "label": label} for text, label in PAIRS]),
         refused="a list of 40 objects: no column looks like a label; name it with data.label (columns: tokens, label)",
     ),
     Shape(
@@ -359,12 +321,12 @@ SHAPES = (
     ),
     Shape(
         "spans.jsonl",
-        as_lines([{"text": row["text"], "label": [[4, 8, "THING"]]} for row in objects()]),
+        as_lines([{"text": text, "label": [[4, 8, "THING"]]} for text in texts()]),
         refused="row 1, field 'label': the cells hold spans such as [4, 8, \"THING\"], and no labels of whole texts",
     ),
     Shape(
         "studio_spans.json",
-        as_json(tasks({"result": [{"type": "labels", "value": {"start": 0, "end": 3, "labels": ["X"]}}]})),
+        as_json(tasks({"result": [_SPAN]})),
         refused="a list of 1 Label Studio task with annotations of the kind labels, none of a text",
     ),
     Shape(
@@ -375,32 +337,26 @@ SHAPES = (
     Shape(
         "cut.csv.gz", _bytes(gzip.compress(csv().encode(), mtime=0)[:-20]), refused="this gzip file is damaged or cut"
     ),
-    Shape("notes.zip", _bytes(zipped(a_dot_pdf=b"%PDF", b_dot_doc=b"x")), refused="in it: `a.pdf`, `b.doc`"),
+    Shape("notes.zip", _zip({"a.pdf": b"%PDF", "b.doc": b"x"}), refused="in it: `a.pdf`, `b.doc`"),
     Shape("folders.zip", _bytes(class_folders_zipped("data/")), found={"class-folders": ROWS}),
     Shape("movies.zip", _bytes(class_folders_zipped("reviews/train/", "reviews/test/")), found={"class-folders": ROWS}),
     Shape(
         "competition.zip",
-        _bytes(
-            zipped(
-                competition__train_dot_csv=csv(),
-                competition__test_dot_csv="id,text\n1,a\n",
-                competition__sample_submission_dot_csv="id,label\n1,good\n",
-            )
-        ),
+        _zip({"c/train.csv": csv(), "c/test.csv": _UNLABELLED, "c/sample_submission.csv": _SUBMISSION}),
         found={"archive": 2},
     ),
     Shape("class_keys.json", as_json(texts_by_class()), found={"classes-as-keys": 2}),
     Shape(
         "class_keys_below.json",
         as_json({"reviews": {**texts_by_class(), "bad": texts_by_class()["bad"][:5]}}),
-        classes={"bad": 5, "good": ROWS // 2},
+        classes={"bad": 5, "good": HALF},
         found={"classes-as-keys": 2},
     ),
     Shape(
         "studio_some.json",
         as_json([{**task, "annotations": task["annotations"] * (n >= 10)} for n, task in enumerate(tasks())]),
         label="sentiment",
-        classes={"bad": ROWS // 2 - 5, "good": ROWS // 2 - 5},
+        classes={"bad": HALF - 5, "good": HALF - 5},
         found={"label-studio": ROWS, "not-annotated": 10, "missing-label": 10},
     ),
     Shape(
@@ -410,12 +366,12 @@ SHAPES = (
     ),
     Shape(
         "outside.zip",
-        _bytes(zip_of({f"../{label}/{n}.txt": "a" for n, label in enumerate(labels())})),
+        _zip({f"../{label}/{n}.txt": "a" for n, label in enumerate(labels())}),
         refused="the path `../bad/0.txt` leads out of the archive",
     ),
     Shape(
         "pages.zip",
-        _bytes(zip_of({f"{n % 3}/{n}.{'txt' if n % 5 else 'pdf'}": "a" for n in range(15)})),
+        _zip({f"{n % 3}/{n}.{'txt' if n % 5 else 'pdf'}": "a" for n in range(15)}),
         refused="an archive of 12 text files in the folders 1, 2, 0; unpack it and give the folder",
     ),
 )

@@ -1,7 +1,5 @@
 """Small models with deterministic, non-trivial weights."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import torch

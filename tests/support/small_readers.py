@@ -1,7 +1,5 @@
 """Small models that lend themselves to explaining, as trained or with something changed inside."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import torch

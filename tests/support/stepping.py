@@ -1,7 +1,5 @@
 """Small models of every preset with a tokenizer, as a run lends them to whoever explains its answers."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

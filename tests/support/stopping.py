@@ -1,7 +1,5 @@
 """A training that is asked to stop."""
 
-from __future__ import annotations
-
 from core.training.stage import Events
 
 

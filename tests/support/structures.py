@@ -1,7 +1,5 @@
 """The structures of presets: presets that differ in sizes only share one, so a property is tested on one of them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Studies that draw data again and again: equally good models, and which counts agree with a rate."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

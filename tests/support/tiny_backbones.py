@@ -1,7 +1,5 @@
 """Pretrained encoders of every family, tiny and drawn at random, saved as their authors publish theirs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

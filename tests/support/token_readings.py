@@ -1,7 +1,5 @@
 """Readings by small models of every kind, with what they know of each token."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

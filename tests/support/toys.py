@@ -1,7 +1,5 @@
 """Models whose answers are a known sum over words: a text's log-odds of `good` are the weights of its words."""
 
-from __future__ import annotations
-
 import types
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Waiting for other processes and threads, and asking a training to stop."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """`sentiscope` as a person calls it, in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

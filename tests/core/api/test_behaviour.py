@@ -1,7 +1,5 @@
 """`sentiscope behave`: a table by capability and run, JSON, and refusals."""
 
-from __future__ import annotations
-
 import pytest
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,5 @@
 """`sentiscope codes …` and `run.codes`: the same answers, tables, files and refusals."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -11,6 +9,8 @@ from answering import answering, right_where, texts
 
 from core.api.objects import Run
 from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,6 @@ def coded(cli, *words, of="one"):
     return json.loads(out)
 
 
-@pytest.mark.slow
 def test_a_session_on_the_terminal(cli, run):
     assert coded(cli, "add", "irony", "--definition", "=means the opposite")["place"] == 1
     coded(cli, "add", "label", "--author", "ann")
@@ -62,7 +61,6 @@ def test_a_session_on_the_terminal(cli, run):
     assert coded(cli, "undo") == {"undone": f"note: row {keys[0]}"}
 
 
-@pytest.mark.slow
 def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli, run, tmp_path):
     coded(cli, "add", "irony")
     coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
@@ -74,7 +72,6 @@ def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli,
     assert "ann" not in (tmp_path / "ben.csv").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_two_authors_are_compared(cli, run):
     coded(cli, "add", "irony")
     coded(cli, "add", "label")
@@ -86,7 +83,6 @@ def test_two_authors_are_compared(cli, run):
     assert cli("codes", "kappa", "one", "ann", "carl")[0] == 2
 
 
-@pytest.mark.slow
 def test_files_go_out_and_in(cli, run, tmp_path):
     coded(cli, "add", "irony", "--definition", "=x")
     coded(cli, "code", "irony", "--where", "wrong")
@@ -100,7 +96,6 @@ def test_files_go_out_and_in(cli, run, tmp_path):
     assert taken == {"rows": 20, "added": ["irony"], "codes": 1} and run.codes.list()["codes"] == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -1,7 +1,5 @@
 """Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json
@@ -23,15 +21,8 @@ from dashboard import export
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {
-    "model.width": 16,
-    "model.ff_width": 16,
-    "training.batch_size": 8,
-    "training.lr": 0.01,
-    "training.threads": 1,
-    "text.min_freq": 1,
-}
-TINY = [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
+SETTINGS = "model.width=16 model.ff_width=16 training.batch_size=8 training.lr=0.01 training.threads=1 text.min_freq=1"
+TINY = [f"--set={setting}" for setting in SETTINGS.split()]
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +40,23 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(cli):
-    """The JSON of a training run under the name `first`."""
+def trained(cli, place, trained):
+    """The JSON of a training run under the name `first`, which stands beside the runs that other rooms ask too."""
+    shutil.copytree(trained, place / "runs", ignore=shutil.ignore_patterns("damaged"), dirs_exist_ok=True)
     return cli.json("train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", *TINY)
 
 
-def test_train_reports_metrics_within_their_intervals_and_lambda(trained):
+def test_train_reports_metrics_and_lambda_and_evaluate_chooses_a_threshold_at_a_cost_ratio(trained, cli):
     assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
     for split in ("validation", "test"):
         low, high = trained["intervals"][split]["accuracy"]
         assert 0.9 <= trained["metrics"][split]["accuracy"] and low <= trained["metrics"][split]["accuracy"] <= high
     assert np.shape(trained["lambda"]) == (2, 1)
     assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
+    found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
+    assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
+    assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
+    assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
 
 
 def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place):
@@ -70,22 +66,13 @@ def test_training_on_a_file_that_cannot_be_used_leaves_no_run_behind(cli, place)
     assert not list((place / "runs").glob("*odd*"))
 
 
-def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
-    found = cli.json("evaluate", "first", "--cost", "positive=5")["costs"]["positive"]
-    assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
-    assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
-    assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
-
-
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
-    short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
-    cli.json("train", *short, "--name", "shorter", *TINY)
-    both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "shorter")
+    both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "finished")
     shown = cli.json(*both)
     assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
     assert set(shown["yardsticks"]) == {"tfidf-logreg", "tfidf-logreg-chars"}
     pair = shown["against"]
-    assert (pair["first"], pair["second"], pair["metric"]) == ("first", "shorter", "accuracy")
+    assert (pair["first"], pair["second"], pair["metric"]) == ("first", "finished", "accuracy")
     alone = pair["only_first_right"], pair["only_second_right"]
     assert pair["p"] == pytest.approx(binomtest(alone[0], max(1, sum(alone))).pvalue)
     assert pair["difference"] == pytest.approx((alone[0] - alone[1]) / 120)
@@ -97,16 +84,15 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
-    assert (
-        code == 2 and "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err and "--map 0=negative" in err
-    )
+    assert code == 2 and "--map 0=negative" in err
+    assert "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err
     mapped = cli.json("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive")
     assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
     assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
-def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
+def test_predict_keeps_the_order_of_texts_lines_that_end_where_editors_end_them_and_tables(cli, trained, place):
     shown = cli.json("predict", "first", "so good", "", "so bad")
     assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
     assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
@@ -114,12 +100,14 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
     assert cli.json("predict", "first", "--data", "lines.txt")["predictions"] == shown["predictions"]
+    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
+    shown = cli.json("predict", "first", "--data", "breaks.txt")
+    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
 
 
 def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
-    whole = [
-        each["probabilities"]["positive"] for each in cli.json("predict", "first", "so good", "so bad")["predictions"]
-    ]
+    apart = cli.json("predict", "first", "so good", "so bad")["predictions"]
+    whole = [each["probabilities"]["positive"] for each in apart]
     said = cli.json("predict", "first", "so good so bad", "good", "--passage", "2")["predictions"]
     assert [[each["text"] for each in row["passages"]] for row in said] == [["so good", "so bad"], ["good"]]
     assert [each["probabilities"]["positive"] for each in said[0]["passages"]] == pytest.approx(whole, abs=1e-6)
@@ -174,9 +162,8 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
     rows[1]["review"] += " unheard"
     pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
     listed = cli.json("predict", "first", "--data", "mine.csv")
-    assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
-        r["review"] for r in rows
-    ]
+    assert listed["text"] == "review"
+    assert [each["text"] for each in listed["predictions"]] == [each["review"] for each in rows]
     code, out, _ = cli("predict", "first", "--data", "mine.csv", "--to", "said.csv")
     assert code == 0 and "6 texts of the column 'review' classified into said.csv" in out
     for name in ("out.csv", "out.jsonl", "out.parquet"):
@@ -243,22 +230,13 @@ def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
     assert after - before < 12e6
 
 
-def test_a_line_ends_where_editors_end_it(cli, trained, place):
-    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
-    shown = cli.json("predict", "first", "--data", "breaks.txt")
-    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
-
-
 HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
 
 
-def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
+def test_json_keeps_every_character_through_any_pipe_and_none_steers_the_terminal(cli, trained, place):
     code, out, _ = cli("predict", "first", HOSTILE, "--json")
     assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
     assert cli.json("inspect", "first", HOSTILE, "--html", place / "hostile.html")["text"] == HOSTILE
-
-
-def test_a_text_never_steers_the_terminal(cli, trained):
     for verb in ("predict", "inspect", "explain", "steps", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
         assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
@@ -277,10 +255,9 @@ def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
 @pytest.fixture(scope="module")
 def stirred(cli, trained, place):
     """`first` with TF-IDF mixed into its answers."""
-    cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "counted")
     store = RunStore(place / "runs")
     shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
-    mix_in(store, "stirred", "counted", 0.25)
+    mix_in(store, "stirred", "baseline", 0.25)
 
 
 def test_explain_prints_what_words_parts_and_lambdas_do_to_the_answer(cli, trained):
@@ -329,13 +306,6 @@ def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cl
     assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
-def test_steps_are_printed_by_layer_head_and_component(cli, trained):
-    lines = cli("steps", "first", "word1 is good", "--layer", "1", "--head", "2")[1]
-    assert "layer 1, head 2, A0" in lines and "14 Logits" in lines
-    code, _, err = cli("steps", "first", " ")
-    assert code == 1 and "knows no word" in err
-
-
 def test_believe_prints_what_each_test_came_to_of_many_texts_and_of_one(cli, trained):
     asked = "believe", "first", "--method", "deletion", "--limit", 4
     code, out, err = cli(*asked)
@@ -362,9 +332,16 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert code == 2 and "has no wrong text in split" in err
 
 
-def test_patch_prints_what_each_place_of_the_donor_moves(cli, trained):
+def test_patch_steps_and_distance_print_places_stages_and_a_line_for_each_number_of_words(cli, trained):
     out = cli("patch", "first", "word1 is good", "word1 is bad")[1]
     assert "good ← bad" in out and "everything" in out and "head 2" in out and "layer 2" in out
+    lines = cli("steps", "first", "word1 is good", "--layer", "1", "--head", "2")[1]
+    assert "layer 1, head 2, A0" in lines and "14 Logits" in lines
+    code, _, err = cli("steps", "first", " ")
+    assert code == 1 and "knows no word" in err
+    code, out, _ = cli("distance", "first", "Word1 is [not] {} good", "--insert", "so | so far")
+    assert code == 0 and out.splitlines()[-4].split() == ["words", "first"]
+    assert len(out.splitlines()[-1].split()) == 3
 
 
 def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, trained):
@@ -383,17 +360,10 @@ def test_flip_prints_the_words_that_change_the_answer_and_a_text_as_it_is(cli, t
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
-def test_distance_prints_a_line_for_each_number_of_words(cli, trained):
-    code, out, _ = cli("distance", "first", "Word1 is [not] {} good", "--insert", "so | so far")
-    assert code == 0 and out.splitlines()[-4].split() == ["words", "first"]
-    assert len(out.splitlines()[-1].split()) == 3
-
-
 def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
     table = tmp_path / "few.csv"
-    rows = (
-        f"so {word} {other},{word}" for word in ("good", "bad") for other in ("film", "plot", "cast", "end", "song")
-    )
+    others = ("film", "plot", "cast", "end", "song")
+    rows = (f"so {word} {other},{word}" for word in ("good", "bad") for other in others)
     table.write_text("text,label\n" + "\n".join(rows) + "\n")
     small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
     cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
@@ -468,12 +438,6 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
     assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
 
 
-def test_card_has_counts_and_the_yardstick(cli):
-    card = cli.json("data", "card", "reviews.csv")
-    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
-    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
-
-
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
     result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
@@ -502,10 +466,7 @@ WRONG = {
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
     "figures without a place": (["figures", "first"], "Missing option '--to'"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
-    "resume and settings": (
-        ["train", "--resume", "first", "--epochs", "3", "--data", "x"],
-        "leave out --data, --epochs",
-    ),
+    "resume a file": (["train", "--resume", "first", "--epochs", "3", "--data", "x"], "leave out --data, --epochs"),
     "no such option": (["train", "--modle", "x"], "No such option"),
     "no number": (["dashboard", "--port", "1e400", "--no-browser"], "--port"),
     "own data mixed": (["pretrain", "--data", "sst2", "--apart", "mine.csv"], "--data mine.csv: a registered data set"),
@@ -548,7 +509,7 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     assert cli("runs", "rm", "bare")[0] == 0
 
 
-def test_data_check_says_what_it_found_in_sentences(cli, place):
+def test_data_check_says_what_it_found_in_sentences_and_the_card_has_the_yardstick(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
     code, out, _ = cli("data", "check", "few.csv")
     assert code == 0 and "{" not in out
@@ -561,16 +522,21 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
     code, out, _ = cli("data", "check", "few.csv", "--json")
     assert code == 2 and not json.loads(out)["ok"]
+    card = cli.json("data", "card", "reviews.csv")
+    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
+    assert cli.json("data", "card", "reviews.csv", "--no-yardstick")["yardstick"] is None
 
 
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
-    fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
-    first = cli.json("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts")
+    fast = ("--set", "training.epochs=1", "--set", "training.threads=1")
+    pretraining = ("pretrain", "--data", "built-in", "--limit", 100, "--name", "general", "--no-texts")
+    first = cli.json(*pretraining, *small, *fast)
     shown = cli.json("runs", "show", "general")
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
-    code, out, _ = cli("train", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
+    own = ("train", "--data", "reviews.csv", "--from", "general", "--model", "ndt-01-n2", "--name", "special")
+    code, out, _ = cli(*own, *fast)
     assert code == 0
     assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
     started = cli.json("runs", "show", "special")

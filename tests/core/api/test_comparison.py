@@ -13,12 +13,8 @@ STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 def place(tmp_path_factory):
     """A folder with a few labelled sentences of another kind."""
     folder = tmp_path_factory.mktemp("compare")
-    rows = [
-        f"The film was {word} number {n}.,{label},{kind}"
-        for n, (word, label, kind) in enumerate(
-            [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
-        )
-    ]
+    kinds = [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
+    rows = [f"The film was {word} number {n}.,{label},{kind}" for n, (word, label, kind) in enumerate(kinds)]
     own = "text,label,kind\n" + "\n".join(rows) + "\n"
     (folder / "own.csv").write_text(own)
     (folder / "codes.csv").write_text(own.replace(",negative,", ",0,").replace(",positive,", ",1,"))
@@ -31,19 +27,21 @@ def asked(cli, starters):
     return cli
 
 
-def test_a_person_reads_a_finding_letters_and_verdicts(asked):
+def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_labels_renamed(asked):
     code, out, _ = asked("compare", *STARTERS)
     assert code == 0
     assert "Accuracy: starter-inceptive-16 is better than starter-vanilla and starter-differential; 1 of 3 pairs" in out
     assert "A − C" in out and "C is better" in out and "McNemar" in out
-
-
-def test_other_data_are_asked_of_the_models(asked):
     code, out, err = asked("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss", "--json")
     assert code == 0, err
     found = json.loads(out)
     assert (found["n"], found["split"], found["pairs"][0]["metric"]) == (40, "all", "loss")
     assert [(row["value"], row["n"]) for row in found["by"]] == [("negated", 20), ("plain", 20)]
+    options = [word for pair in ("0=", "1=positive", "good=positive") for word in ("--map", pair)]
+    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options)
+    assert code == 0, err
+    assert "n = 20" in out and "Note: left out: label '0' (20 rows)" in out
+    assert "Note: no row has the label 'good', which is to be renamed or left out" in out
 
 
 @pytest.mark.parametrize(
@@ -61,11 +59,3 @@ def test_other_data_are_asked_of_the_models(asked):
 def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
     code, out, err = asked("compare", *words)
     assert code == 2 and out == "" and reason in " ".join(err.split()) and "Traceback" not in err
-
-
-def test_labels_of_other_data_are_renamed_and_left_out_and_one_that_no_row_has_is_told(asked):
-    options = [word for pair in ("0=", "1=positive", "good=positive") for word in ("--map", pair)]
-    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options)
-    assert code == 0, err
-    assert "n = 20" in out and "Note: left out: label '0' (20 rows)" in out
-    assert "Note: no row has the label 'good', which is to be renamed or left out" in out

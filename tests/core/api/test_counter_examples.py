@@ -1,7 +1,5 @@
 """`sentiscope counter-examples …`, and a training that takes them along and is judged without them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`sentiscope groups`, `layers` and `neighbours`: tables, JSON, CSV, and what is said where there is nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,16 +25,14 @@ def place(tmp_path_factory):
     rows = texts(labels).assign(text=[f"{WORDS[kind]} {number % 7}" for number, kind in enumerate(kinds)])
     answering(store, "clouds", right_where(right, labels), rows)
     vectors = np.random.default_rng(0).normal(size=(120, 4)) + 40 * np.eye(3, 4)[kinds]
-    answering(store, "few", right_where(np.ones(8, bool), np.arange(8) % 2), texts(np.arange(8) % 2))
-    answering(
-        store, "tfidf", right_where(np.ones(8, bool), np.arange(8) % 2), texts(np.arange(8) % 2), preset="tfidf-nb"
-    )
+    for name, preset in (("few", "vanilla"), ("tfidf", "tfidf-nb")):
+        answering(store, name, right_where(np.ones(8, bool), labels[:8]), texts(labels[:8]), preset=preset)
     for name, points in (("clouds", vectors), ("few", vectors[:8])):
         np.save(store.path(name) / EVALUATION / "test" / EMBEDDINGS, points.astype(np.float32))
     return folder
 
 
-def test_groups_have_names_sizes_and_errors(cli, place):
+def test_groups_have_names_sizes_and_errors_and_of_too_few_sentences_there_are_none(cli, place):
     code, out, _ = cli("groups", "clouds")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert code == 0 and lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
@@ -47,9 +43,6 @@ def test_groups_have_names_sizes_and_errors(cli, place):
     table = pd.read_csv(place / "grouped.csv")
     assert table.groupby("group")["wrong"].sum().to_dict()["delivery · late"] == 20
     assert sorted(table["key"]) == sorted(key for each in found["groups"] for key in each["keys"])
-
-
-def test_too_few_sentences_have_no_groups_and_say_so(cli):
     code, out, _ = cli("groups", "few")
     assert code == 0 and out.startswith("No groups: of 8 sentences there are no groups to look for")
 

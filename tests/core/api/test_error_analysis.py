@@ -1,7 +1,5 @@
 """`sentiscope errors` and `slices`: tables, JSON, CSV, empty selections and refusals."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -12,6 +10,8 @@ from answering import answering, right_where, texts
 from core.api.objects import Run
 from core.failures.tags import ABOUT
 from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,22 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
-def test_the_errors_stand_with_truth_and_answer(cli):
+def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_and_a_sentence(cli):
     code, out, _ = cli("errors", "three")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert code == 0 and lines[0] == "three on built-in, test: 3 errors, 7.5 % (2.6 to 19.9 %)."
     assert lines[1] == "3 of 40 sentences: wrong."
     assert lines[3].endswith("bad good 0.900 0.800 text 0")
+    found = cli.json("errors", "none")
+    assert found["said"] == "All 40 sentences are right." and found["rows"] == []
+    assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
+    code, out, _ = cli("errors", "three", "--where", "text~nobody says this")
+    assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
+    code, out, _ = cli("errors", "three", "--label-errors")
+    assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
+    assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
 
 
-@pytest.mark.slow
 def test_json_and_csv_have_the_same_rows(cli, place):
     code, out, _ = cli("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv", "--json")
     found = json.loads(out)
@@ -57,16 +63,6 @@ def test_json_and_csv_have_the_same_rows(cli, place):
     assert written["key"].tolist() == [found["rows"][0]["key"]]
 
 
-@pytest.mark.slow
-def test_nothing_selected_is_zeros_and_a_sentence(cli):
-    found = cli.json("errors", "none")
-    assert found["said"] == "All 40 sentences are right." and found["rows"] == []
-    assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
-    code, out, _ = cli("errors", "three", "--where", "text~nobody says this")
-    assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
-
-
-@pytest.mark.slow
 def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     code, out, _ = cli("errors", "tagged", "--tags", "--csv", "tags.csv", "--json")
     found = json.loads(out)
@@ -89,7 +85,6 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("run", "wrong"), [("none", 0), ("one-class", 10), ("several", 2), ("twenty", 20)])
 def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli, run, wrong):
     found = cli.json("errors", run, "--tags")
@@ -99,13 +94,6 @@ def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli
     assert cli("errors", run, "--tags")[0] == cli("errors", run, "--tags", "--where", "text~nobody says this")[0] == 0
 
 
-@pytest.mark.slow
-def test_labels_are_not_doubted_where_the_data_are_gone(cli):
-    code, out, _ = cli("errors", "three", "--label-errors")
-    assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -120,26 +108,16 @@ def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
     assert (code, out) == (2, "") and said in " ".join(err.split())
 
 
-@pytest.mark.slow
-def test_a_byte_that_is_no_letter_is_in_no_text(cli):
-    assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
-
-
-def test_one_clause_needs_no_list_in_python(place):
+def test_one_clause_needs_no_list_in_python_and_rows_stand_in_the_order_that_is_asked_for(place, cli):
     run = Run("three", RunStore(place / "runs"))
     assert run.errors(where="all")["selected"]["n"] == 40
     assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
-
-
-@pytest.mark.slow
-def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
     asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
     rows = cli.json(*asked)["rows"]
     assert [row["key"] for row in rows] == pd.read_csv(place / "ordered.csv")["key"].tolist()
     assert (margins := [row["margin"] for row in rows]) == sorted(margins)
 
 
-@pytest.mark.slow
 def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
@@ -161,7 +139,6 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -37,7 +37,7 @@ def asked(*options):
 
 
 @pytest.mark.slow
-def test_nothing_needs_attention_where_all_is_well(tmp_path):
+def test_nothing_needs_attention_where_all_is_well_as_data_and_as_lines(tmp_path):
     found = asked("--json")
     result = json.loads(found.stdout)
     assert (found.exit_code, result["problems"]) == (0, [])
@@ -47,10 +47,6 @@ def test_nothing_needs_attention_where_all_is_well(tmp_path):
     assert result["folders"]["runs"] == {"path": str(tmp_path / "runs"), "writable": True}
     assert result["runs"]["own"] == 0 and result["runs"]["starters"] >= 8 and result["runs"]["damaged"] == 0
     assert not (tmp_path / "runs").exists()  # it looks, and makes nothing
-
-
-@pytest.mark.slow
-def test_a_person_reads_lines(tmp_path):
     found = asked()
     assert found.exit_code == 0
     lines = found.stdout.splitlines()

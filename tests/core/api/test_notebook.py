@@ -1,7 +1,5 @@
 """What a notebook shows of runs and sentences: facts, numbers, one map; nothing that was typed is executed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -19,9 +17,8 @@ def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
     chosen = run("starter-vanilla")
     page = chosen._repr_html_()
     test, (low, high) = chosen.metrics["test"], chosen.record.results["intervals"]["test"]["accuracy"]
-    assert "done, vanilla on built-in, 2\u202f692\u202f354 parameters" in page and repr(chosen).startswith(
-        "Run('starter-vanilla': done"
-    )
+    assert "done, vanilla on built-in, 2\u202f692\u202f354 parameters" in page
+    assert repr(chosen).startswith("Run('starter-vanilla': done")
     assert f"<td>test</td><td>{test['accuracy']:.3f}</td><td>{low:.3f} to {high:.3f}</td>" in page
     assert re.findall("<tr><td>([a-z]+)", page) == ["validation", "test", "challenge", "everyday"]
 

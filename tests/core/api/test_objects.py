@@ -1,7 +1,5 @@
 """A run and a sentence as objects: the same as the verbs say, and errors that help."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -37,26 +35,20 @@ def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
     assert [each.name for each in runs()] == ["first"] and runs()[0] == made
     assert made.metrics["test"] == made.evaluate()["metrics"]
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "run first" and [line[:8] for line in lines if line.startswith("epoch")] == [
-        "epoch 1:",
-        "epoch 2:",
-    ]
+    assert lines[0] == "run first"
+    assert [line[:8] for line in lines if line.startswith("epoch")] == ["epoch 1:", "epoch 2:"]
     assert made.remove() == {"run": "first", "removed": True} and list(runs()) == []
     assert repr(made).startswith("Run('first': gone: no run 'first'")
 
 
 @pytest.mark.slow
-def test_who_listens_to_a_training_is_told_and_nothing_is_printed(table, capsys):
+def test_who_listens_to_a_training_is_told_and_a_length_is_settings_that_others_override(table, capsys):
     heard = []
     made = train(str(table), "tfidf-logreg", name="words", on_event=lambda event: heard.append(event["kind"]))
     assert heard[0] == "queued" and "evaluation" in heard
     assert capsys.readouterr() == ("", "")
     with pytest.raises(InputError, match="nothing to resume"):
         made.resume()
-
-
-@pytest.mark.slow
-def test_a_length_is_settings_that_others_override(table):
     made = train(str(table), "tfidf-logreg", length="short", limit=40, seed=3, name="cut")
     config = made.config
     assert (config.training.epochs, config.training.seed, config.data.limit) == (4, 3, 40)
@@ -68,7 +60,7 @@ def test_a_run_may_stand_where_a_name_is_asked_for(chosen):
     assert found == api.distance(chosen.name, "it was [not] {} good", insert="so so", store=chosen.store)
 
 
-def test_history_and_predictions_are_frames(chosen):
+def test_history_and_predictions_are_frames_and_a_split_without_any_is_refused(chosen):
     history = chosen.history
     assert len(history) == len((chosen.store.path(chosen.name) / "history.jsonl").read_text().splitlines())
     epochs = history[history["kind"] == "epoch"]
@@ -79,12 +71,7 @@ def test_history_and_predictions_are_frames(chosen):
     assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])
     file = chosen.store.path(chosen.name) / "evaluation" / "challenge" / "predictions.parquet"
     pd.testing.assert_frame_equal(chosen.predictions("challenge"), pd.read_parquet(file))
-
-
-def test_a_split_without_predictions_is_refused_with_those_that_have_some(chosen):
-    with pytest.raises(
-        InputError, match="no predictions of a split 'train'; it has challenge, everyday, test, validation"
-    ):
+    with pytest.raises(InputError, match="no predictions of a split 'train'; it has challenge, everyday, test, valid"):
         chosen.predictions("train")
 
 
@@ -121,14 +108,11 @@ def test_a_figure_is_the_one_that_the_files_show(chosen, tmp_path):
     assert chosen.sentence(TEXT).figure("coefficients").data
 
 
-def test_a_figure_that_there_is_not_is_refused_with_the_reason(chosen):
+def test_a_figure_or_run_that_there_is_not_is_refused_with_the_reason_or_similar_ones(chosen, starters):
     with pytest.raises(InputError, match="no figure is called 'rocc'; there are learning, "):
         chosen.figure("rocc")
     with pytest.raises(InputError, match="gates: ndt-01-n3 has no gates"):
         chosen.figure("gates", text=TEXT)
-
-
-def test_an_unknown_run_is_answered_with_similar_ones(starters):
     with pytest.raises(InputError, match=r"did you mean 'starter-vanilla'\? `sentiscope runs list` shows all"):
         run("vanila")
     with pytest.raises(InputError, match=r"no run 'nope' in [^?]*; `sentiscope runs list`"):

@@ -1,11 +1,9 @@
 """One name for one thing on all commands: an option that is not in this table is a new word that people must learn."""
 
-from __future__ import annotations
-
 import pytest
-import typer
+from every_command import COMMANDS
 
-from core.cli import OLD_NAMES, app
+from core.cli import OLD_NAMES
 
 OPTIONS = {
     "data": "--data --set --limit --split --where --key --by --map --passage --suite --add --apart --pair --text",
@@ -25,17 +23,6 @@ OPTIONS = {
 """By what they are about."""
 
 
-def commands(group, path=()):
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-COMMANDS = dict(commands(typer.main.get_command(app)))
-
-
 def test_every_option_of_every_command_is_in_the_table_and_none_is_there_for_nothing():
     known = {name for names in OPTIONS.values() for name in names.split()}
     used = {name for command in COMMANDS.values() for each in command.params for name in each.opts if name[0] == "-"}
@@ -43,15 +30,13 @@ def test_every_option_of_every_command_is_in_the_table_and_none_is_there_for_not
 
 
 def test_rows_at_most_and_files_have_the_same_name_everywhere():
-    options = {
-        " ".join(path): {name for each in command.params for name in each.opts} for path, command in COMMANDS.items()
-    }
-    for name in ("evaluate", "project", "train", "pretrain", "sweep", "agreement", "believe"):
-        assert "--limit" in options[name]
-    for name in ("evaluate", "compare", "predict", "train", "pretrain", "sweep"):
-        assert "--data" in options[name]
-    for name in ("report", "predict", "figures"):
-        assert "--to" in options[name]
+    for option, names in {
+        "--limit": "evaluate project train pretrain sweep agreement believe",
+        "--data": "evaluate compare predict train pretrain sweep",
+        "--to": "report predict figures",
+    }.items():
+        for name in names.split():
+            assert option in {found for each in COMMANDS[name,].params for found in each.opts}, name
 
 
 OLD = [(tuple(name.split()), old, new) for name, names in OLD_NAMES.items() for old, new in names.items()]

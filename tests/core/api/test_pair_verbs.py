@@ -1,32 +1,21 @@
 """The second text on the command line, in Python and in a file; refused where there is none, and where none is read."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest
 import sentiscope
-from pairs import pair_folder
 
 from core import api
 from core.exceptions import InputError
-from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
 FIRST, SECOND = "the film was good", "the meal was bad"
-TINY = {"training.epochs": 1, "model.width": 8, "model.ff_width": 8, "training.threads": 1, "text.min_freq": 1}
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pairs")
-    found = RunStore(folder / "runs")
-    data = str(pair_folder(folder / "alike", 80, 30))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
-        assert api.train(data, "vanilla", TINY, name="both", store=found)["pairs"]
-        assert not api.train(data, "vanilla", {**TINY, "data.pair": "none"}, name="one", store=found)["pairs"]
-    return found
+@pytest.fixture
+def store(paired):
+    assert paired.read("both").pairs and not paired.read("one").pairs
+    return paired
 
 
 def test_the_second_text_is_given_in_three_ways(store):

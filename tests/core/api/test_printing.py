@@ -45,15 +45,12 @@ def test_an_error_quotes_what_was_typed(run, capsys, words):
     assert typed in " ".join(capsys.readouterr().err.split())
 
 
-def test_progress_is_printed_as_it_is():
+def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):
     stream = io.StringIO()
     told = TrainingProgress(Console(file=stream, **PLAIN))
     told.tell({"kind": "queued", "run": ":x:"})
     told.tell({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
     assert stream.getvalue() == "run :x:\nepoch 1: validation f1[red]:x: 0.500\n"
-
-
-def test_nothing_steers_the_terminal(capsys):
     say("a\x1b[31mb\rc\nd\ud800")
     assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"
 
@@ -74,28 +71,16 @@ def narrow(monkeypatch):
 RUN = "words-0001-s0-inceptive-16"
 
 
-def test_no_word_of_a_table_is_cut_and_a_run_stands_on_one_line(narrow):
+def test_tables_of_a_narrow_terminal_cut_no_word_and_break_none_while_there_is_room(narrow):
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in"})
     assert RUN in "\n".join(lines) and not any("…" in line or len(line) > 40 for line in lines)
-
-
-def test_where_words_do_not_fit_beside_each_other_each_row_is_a_paragraph(narrow):
     lines = narrow(40, {"run": RUN, "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""})
     assert lines == [RUN, "  model tfidf-logreg-chars · data", "  built-in"]
-
-
-def test_no_word_is_broken_while_there_is_room(narrow):
     row = {"run": "a-name-of-twenty-one-", "model": "bilstm", "reason": "stopped by hand"}
     shown = " ".join(narrow(40, row)).split()
     assert shown == ["run", "model", "reason", row["run"], "bilstm", "stopped", "by", "hand"]
-
-
-def test_without_a_column_of_runs_the_first_one_begins_the_paragraphs_and_no_word_is_cut(narrow):
     lines = narrow(30, {"metric": "precision_weighted", "value": "0.912", "tfidf-logreg-chars": "0.875"})
     assert " ".join(lines).split() == ["precision_weighted", "value", "0.912", "·", "tfidf-logreg-chars", "0.875"]
-
-
-def test_an_interval_stays_on_one_line_where_other_columns_can_give_way(narrow):
     note = "a sentence that may well go on below"
     lines = narrow(40, {"metric": "accuracy", "interval": "0.712 to 0.833", "note": note})
     assert any("0.712 to 0.833" in line for line in lines)

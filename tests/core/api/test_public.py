@@ -1,29 +1,28 @@
 """`import sentiscope`: core's own objects under a name that a person knows, from any folder."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys
 
 import pytest
 import sentiscope
-import typer
+from every_command import COMMANDS
 from fresh import modules_after
 
 import core.api.objects
 from core import api
 from core.api.objects import Run, RunCodes
-from core.cli import app
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
 """What is printed as a tree, or prints nothing."""
 
 
-def test_it_gives_the_objects_of_core():
+def test_it_gives_the_objects_of_core_and_whatever_is_public_tells_what_it_is():
     assert sentiscope.Run is core.api.objects.Run
     assert sentiscope.train is core.api.objects.train
     assert sentiscope.presets is api.presets
+    public = {name: value for name, value in vars(sentiscope).items() if not name.startswith("_")}
+    assert "train" in public and [name for name, value in public.items() if not value.__doc__] == []
 
 
 @pytest.mark.slow
@@ -44,17 +43,8 @@ def test_neither_a_sentence_nor_a_figure_loads_streamlit(starters):
     assert "plotly" in loaded["figure"] and "streamlit" not in loaded["figure"]
 
 
-def commands(group, path=()):
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
 def test_every_verb_is_a_command_and_where_it_asks_a_run_a_method():
-    made = {" ".join(path) for path, _ in commands(typer.main.get_command(app))}
-    assert made == api.VERBS.keys()
+    assert set(map(" ".join, COMMANDS)) == api.VERBS.keys()
     for command in api.VERBS:
         verb, printer = api.load(command)
         assert (printer is None) == (command in TREES)
@@ -63,8 +53,3 @@ def test_every_verb_is_a_command_and_where_it_asks_a_run_a_method():
             owner, name = (RunCodes if command.startswith("codes ") else Run), verb.__name__.removeprefix("codes_")
             method = getattr(owner, {"import": "import_"}.get(name, name.removeprefix("runs_")))
             assert method.__wrapped__ is verb, command
-
-
-def test_whatever_is_public_tells_what_it_is():
-    public = {name: value for name, value in vars(sentiscope).items() if not name.startswith("_")}
-    assert "train" in public and [name for name, value in public.items() if not value.__doc__] == []

@@ -1,7 +1,5 @@
 """`sentiscope report`: the file, what is said of it, and refusals with 2."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

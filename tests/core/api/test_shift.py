@@ -1,7 +1,5 @@
 """`sentiscope shift`: found once and kept, refused in words."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

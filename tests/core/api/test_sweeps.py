@@ -1,7 +1,5 @@
 """`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
 
-from __future__ import annotations
-
 import csv
 import json
 
@@ -11,16 +9,8 @@ from core.runs import sweep_drive
 
 pytestmark = pytest.mark.slow
 
-TINY = [
-    f"--set={name}={value}"
-    for name, value in {
-        "model.width": 8,
-        "model.ff_width": 8,
-        "training.batch_size": 16,
-        "training.threads": 1,
-        "text.min_freq": 1,
-    }.items()
-]
+SETTINGS = "model.width=8 model.ff_width=8 training.batch_size=16 training.threads=1 text.min_freq=1"
+TINY = [f"--set={setting}" for setting in SETTINGS.split()]
 PLAN = ("study", "--model", "vanilla,ndt-01-n2", "--data", "reviews.csv", "--seeds", "1", "--epochs", "1", *TINY)
 
 
@@ -54,28 +44,22 @@ def test_before_anything_starts_it_says_what_it_would_train(cli, place):
     assert not (place / "runs").exists()
 
 
-def test_a_sweep_trains_all_its_runs_and_gives_their_table(done, place):
+def test_a_sweep_trains_all_its_runs_and_gives_their_table_also_as_a_file(done, place):
     result, lines = done
     assert result["progress"]["done"] == result["progress"]["runs"] == 2
     assert [row["label"] for row in result["rows"]] == ["vanilla", "ndt-01-n2"]
     assert lines[-1] == result["progress"] and all(line["kind"] == "sweep" for line in lines)
     record = json.loads((place / "runs" / "study-0001-s0-vanilla" / "run.json").read_text())
     assert record["parent"] == "study" and record["config"]["training"]["seed"] == 0
-
-
-def test_the_table_goes_to_a_file(done, place):
     lines = list(csv.DictReader((place / "table.csv").open(encoding="utf-8-sig")))
     assert [line["cell"] for line in lines] == ["vanilla", "ndt-01-n2"] and float(lines[0]["accuracy mean"]) > 0
 
 
-def test_again_it_only_shows_what_is_there(done, cli, place):
+def test_again_it_only_shows_what_is_there_as_do_the_list_and_the_table_of_a_sweep(done, cli, place):
     before = (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns
     code, out, err = cli("sweep", "study")
     assert code == 0 and "study: 2 runs, 2 done" in out and "nothing left" in err
     assert (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns == before
-
-
-def test_the_list_and_the_table_of_a_sweep(done, cli):
     (row,) = cli.json("sweeps", "list")["sweeps"]
     assert (row["sweep"], row["done"], row["driven"]) == ("study", 2, False)
     shown = cli.json("sweeps", "show", "study", "--metric", "loss")

@@ -1,7 +1,5 @@
 """A run is asked once; what it said is kept beside the machine's other results."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -66,7 +64,7 @@ def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeyp
 
 
 @pytest.mark.slow
-def test_runs_stand_beside_each_other_with_what_fails(file):
+def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_to_differ_from(file):
     found = api.behave(*RUNS, suite=file)
     suite = found["suite"]
     assert (suite["file"], suite["name"]) == (str(file), "mine")
@@ -86,12 +84,9 @@ def test_runs_stand_beside_each_other_with_what_fails(file):
         "n": 0, "failed": 0, "rate": None, "interval": None, "verdict": "open", "not_asked": 1, "consistency": None,
     }  # fmt: skip
     assert {each["capability"] for each in found["differences"]} == {"words", "negation", "spelling"}
-
-
-@pytest.mark.slow
-def test_one_run_has_nothing_to_differ_from_and_a_run_is_asked_once(file):
-    found = api.behave(RUNS[0], RUNS[0], suite=file)
-    assert len(found["runs"]) == 1 and found["differences"] == []
+    assert core.api.objects.run(RUNS[0]).behave(RUNS[1], suite=file) == found
+    alone = api.behave(RUNS[0], RUNS[0], suite=file)
+    assert len(alone["runs"]) == 1 and alone["differences"] == []
 
 
 def test_a_run_of_several_labels_is_refused(monkeypatch, file):
@@ -99,9 +94,3 @@ def test_a_run_of_several_labels_is_refused(monkeypatch, file):
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
         api.behave(RUNS[0], suite=file)
-
-
-@pytest.mark.slow
-def test_a_run_gives_the_same_and_takes_others_beside_it(file):
-    own = core.api.objects.run(RUNS[0])
-    assert own.behave(RUNS[1], suite=file) == api.behave(*RUNS, suite=file)

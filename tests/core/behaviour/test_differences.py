@@ -1,7 +1,5 @@
 """Differences of failure rates: Newcombe's interval, a p that agrees with it, Holm over all that stand together."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

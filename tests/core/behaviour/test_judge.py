@@ -1,7 +1,5 @@
 """Which answers pass, on answers that are known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -20,14 +18,13 @@ def asked(kind, cases, answers, sides=BINARY, **more):
     return judge("run", suite, sides, np.array([answers[text] for text in suite.texts])).passed["t"]
 
 
-def test_the_answer_must_be_one_of_those_that_are_expected():
+def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_it_must_not_change():
     cases = [Case(("a",), ("positive",)), Case(("b",), ("positive",)), Case(("b",), ("neutral", "negative"))]
     assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
-
-
-def test_a_run_is_not_asked_for_a_class_that_it_lacks():
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
     assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
+    cases = [Case(("a", "b")), Case(("a", "b", "c"))]
+    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
 
 
 def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
@@ -36,11 +33,6 @@ def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_s
     assert found.passed["t"] == (True,)
     assert found.answers["a"].label == "positive"
     assert found.answers["a"].probabilities == pytest.approx({"negative": 0.6, "neutral": 0.0, "positive": 0.4})
-
-
-def test_an_answer_that_must_not_change_is_the_same_class_in_all_texts():
-    cases = [Case(("a", "b")), Case(("a", "b", "c"))]
-    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -80,23 +72,20 @@ def test_a_class_has_the_polarity_that_its_name_says(name, side):
     assert named(name) == side
 
 
-def test_classes_without_a_polarity_are_refused_with_what_to_write():
+def test_classes_without_a_polarity_and_mappings_of_classes_that_no_run_has_are_refused():
     with pytest.raises(InputError) as told:
         sides_of("moods", ("joy", "deep anger", "neutral"))
     assert "run 'moods' has classes without a polarity (joy, deep anger)" in str(told.value)
     assert '--map joy=… --map "deep anger"=…' in str(told.value)
+    refuse_strange({"Joy": "positive"}, ["joy"])
+    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
+        refuse_strange({"joi": "positive"}, ["joy", "anger", "joy"])
 
 
-def test_a_person_says_what_a_class_means():
+def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_names_do_not():
     chosen = {"Joy": "positive", "anger": "negative", "surprise": "none"}
-    assert sides_of("moods", ("joy", "anger", "surprise"), chosen) == {
-        "joy": "positive",
-        "anger": "negative",
-        "surprise": None,
-    }
-
-
-def test_the_order_of_the_data_says_it_where_names_do_not():
+    sides = {"joy": "positive", "anger": "negative", "surprise": None}
+    assert sides_of("moods", ("joy", "anger", "surprise"), chosen) == sides
     assert list(sides_of("r", ("3", "1", "2"), order=("1", "2", "3")).values()) == ["positive", "negative", "neutral"]
     mixed = ("negative", "fair", "neutral", "fine")
     assert list(sides_of("r", mixed, order=mixed).values()) == ["negative", "negative", "neutral", "positive"]
@@ -113,9 +102,3 @@ def test_the_order_of_the_data_says_it_where_names_do_not():
 def test_a_mapping_that_cannot_be_is_refused(chosen, said):
     with pytest.raises(InputError, match=said):
         sides_of("run", ("negative", "positive"), chosen)
-
-
-def test_a_mapping_of_a_class_that_no_run_has_is_refused():
-    refuse_strange({"Joy": "positive"}, ["joy"])
-    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
-        refuse_strange({"joi": "positive"}, ["joy", "anger", "joy"])

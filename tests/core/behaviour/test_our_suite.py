@@ -1,7 +1,5 @@
 """The suite that comes with Sentiscope: large enough, nothing twice, everything can be asked."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -15,36 +13,24 @@ def suite():
     return our_suite()
 
 
-def test_it_has_forty_tests_of_ten_capabilities_and_all_three_kinds(suite):
+def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_many_templates(suite):
     assert len(suite.tests) >= 40 and len(suite.capabilities) >= 10
     assert {test.kind for test in suite.tests} == {"minimum", "invariance", "direction"}
     assert {test.must for test in suite.tests if test.kind == "direction"} == {"not weaken", "rise"}
-
-
-def test_every_test_rests_on_ten_sentences_or_more_and_not_on_too_many(suite):
     sizes = {test.name: len({text for case in test.cases for text in case.texts}) for test in suite.tests}
     assert {name: size for name, size in sizes.items() if not 10 <= size <= 90} == {}
-
-
-def test_every_capability_rests_on_many_templates(suite):
     templates = {name: {case.template for test in suite.of(name) for case in test.cases} for name in suite.capabilities}
     assert {name: len(found) for name, found in templates.items() if len(found) < 15} == {}
 
 
-def test_no_sentence_or_pair_is_asked_twice_and_no_pair_is_of_equals(suite):
+def test_nothing_is_asked_twice_every_answer_is_a_polarity_and_praise_and_blame_are_balanced(suite):
     asked = Counter(case.texts for test in suite.tests if test.kind == "minimum" for case in test.cases)
     assert [texts for texts, times in asked.items() if times > 1] == []
     pairs = Counter(case.texts for test in suite.tests if test.kind != "minimum" for case in test.cases)
     assert [texts for texts, times in pairs.items() if times > 1 or len(set(texts)) < len(texts)] == []
-
-
-def test_every_expected_answer_is_a_polarity_and_never_all_of_them(suite):
     for test in suite.tests:
         for case in test.cases:
             assert set(case.expected) < set(POLARITIES) and bool(case.expected) == (test.kind != "invariance")
-
-
-def test_praise_and_blame_are_asked_for_about_as_often(suite):
     sides = Counter(case.expected for test in suite.tests if test.kind == "minimum" for case in test.cases)
     positive = sum(times for expected, times in sides.items() if "positive" in expected)
     negative = sum(times for expected, times in sides.items() if "negative" in expected)

@@ -1,7 +1,5 @@
 """Failure rates and their intervals, against closed formulas, scipy and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -22,30 +20,24 @@ def test_without_agreement_the_interval_is_wilsons(failed, n):
     assert found.interval(0.0) == pytest.approx((wilson.low, wilson.high))
 
 
-def test_sentences_of_one_template_that_agree_wholly_count_as_one():
+def test_sentences_of_one_template_that_agree_wholly_count_as_one_and_what_was_not_asked_not_at_all():
     found = failures(marks(10, 10, "a") + marks(0, 10, "b"))
     assert found.effective(1.0) == pytest.approx(2)
     wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
     assert found.interval(1.0) == pytest.approx((wilson.low, wilson.high))
     alone = failures([(str(number), number > 2) for number in range(9)])
     assert alone.effective(1.0) == pytest.approx(9), "a sentence each is independent"
-
-
-def test_what_was_not_asked_does_not_count():
     found = failures([("a", None), ("a", False), ("b", True)])
     assert (found.n, found.total) == (2, 1)
     assert failures([("a", None)]).interval(0.0) == (0.0, 1.0)
 
 
-def test_the_agreement_of_equal_templates_is_that_of_an_analysis_of_variance():
+def test_agreement_is_that_of_an_analysis_of_variance_and_leaves_differences_between_capabilities_alone():
     random = np.random.default_rng(3)
     rows = random.random((8, 5)) < random.beta(1, 1, (8, 1))
     f = stats.f_oneway(*rows.astype(float)).statistic
     pairs = [(str(number), not failed) for number, row in enumerate(rows) for failed in row]
     assert agreement([failures(pairs)]) == pytest.approx((f - 1) / (f + 4))
-
-
-def test_the_agreement_leaves_differences_between_capabilities_alone():
     one = failures([pair for number in range(6) for pair in marks(2, 5, f"a{number}")])
     two = failures([pair for number in range(6) for pair in marks(3, 5, f"b{number}")])
     assert agreement([one, two]) == 0.0
@@ -69,10 +61,7 @@ def test_intervals_hold_what_they_promise_where_templates_differ():
     assert 0.93 < np.mean(held) < 0.975
 
 
-def test_a_verdict_needs_the_whole_interval():
+def test_a_verdict_needs_the_whole_interval_and_a_contrast_set_is_right_where_all_of_it_is():
     assert [verdict(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
-
-
-def test_a_contrast_set_is_right_where_all_of_it_is():
     marked = [("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]
     assert consistency(marked) == (2, 1)

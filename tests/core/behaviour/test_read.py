@@ -1,7 +1,5 @@
 """Suites as files: what is no suite is refused with the line or the field; a table is one too."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.behaviour.read import parse, read_suite
@@ -103,7 +101,7 @@ def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(
     assert len("{a}" * 9) < LONGEST
 
 
-def test_a_suite_of_somebody_else_is_read_in_another_process(tmp_path, monkeypatch):
+def test_a_suite_of_somebody_else_is_read_in_another_process_by_its_ending(tmp_path, monkeypatch):
     monkeypatch.setattr("core.data.yaml_tree.yaml.parse", lambda *_, **__: pytest.fail("read in this process"))
     path = tmp_path / "my.yml"
     path.write_text(f"name: a\ntests:\n{ONE}")
@@ -111,12 +109,7 @@ def test_a_suite_of_somebody_else_is_read_in_another_process(tmp_path, monkeypat
     path.write_text("? [a, b]\n: c")
     with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
         read_suite(str(path))
-
-
-def test_a_file_is_read_by_its_ending(tmp_path):
     path = tmp_path / "my.yaml"
-    path.write_text(f"name: a\ntests:\n{ONE}")
-    assert read_suite(str(path)).texts == ("x",)
     path.write_bytes(b"#" * (LARGEST + 1))
     with pytest.raises(DataError, match=r"my.yaml: it has 2 MB, and at most 2 MB are read"):
         read_suite(str(path))
@@ -130,7 +123,7 @@ def table(tmp_path, rows, head="text,test,capability,expected,group"):
     return read_suite(str(path))
 
 
-def test_a_table_is_a_suite_and_its_groups_are_contrast_sets(tmp_path):
+def test_a_table_is_a_suite_its_groups_are_contrast_sets_or_without_an_answer_must_be_answered_alike(tmp_path):
     rows = ["It is fine,not,negation,Positive,1", "It is not fine,not,negation,negative|neutral,1"]
     suite = table(tmp_path, [*rows, "Ok,plain,words,positive,"])
     assert [(test.name, test.capability) for test in suite.tests] == [("not", "negation"), ("plain", "words")]
@@ -138,9 +131,6 @@ def test_a_table_is_a_suite_and_its_groups_are_contrast_sets(tmp_path):
     first, second = suite.tests[0].cases
     assert first.group == second.group == "not 1" and second.expected == ("negative", "neutral")
     assert suite.tests[1].cases[0].group == ""
-
-
-def test_rows_of_a_group_without_an_answer_must_be_answered_alike(tmp_path):
     groups = {"It is fine": "a", "IT IS FINE": "a", "it is fine": "a", "b1": "b", "b2": "b"}
     rows = [f"{text},case,robust,{group}" for text, group in groups.items()]
     [test] = table(tmp_path, rows, "text,test,capability,group").tests

@@ -20,7 +20,7 @@ def rows(count=40, **more):
     return [{"text": f"text {n}", "label": ("bad", "good")[n % 2], **more} for n in range(count)]
 
 
-def test_a_file_says_the_same_in_the_other_process(tmp_path):
+def test_a_file_says_the_same_in_the_other_process_and_several_labels_come_back_as_tuples(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps(rows(number=3, share=0.5, tags=["a", {"b": None}], none=None)))
     here, there = read_file(path), apart.read_labeled(path, AS_FOUND)
@@ -28,9 +28,6 @@ def test_a_file_says_the_same_in_the_other_process(tmp_path):
     assert there.classes == here.classes
     pd.testing.assert_frame_equal(there.rows[["text", "label"]], here.rows[["text", "label"]])
     assert there.rows["tags"][0] == "['a', {'b': None}]" and there.rows["none"].isna().all()
-
-
-def test_several_labels_come_back_as_tuples(tmp_path):
     path = tmp_path / "a.jsonl"
     labels = (["calm"], ["calm", "joy"], [], ["joy"])
     path.write_text("\n".join(json.dumps({"text": f"text {n}", "label": labels[n % 4]}) for n in range(40)))
@@ -110,15 +107,12 @@ def test_a_process_that_went_is_started_again(tmp_path):
             process.kill()
 
 
-def test_one_that_does_not_start_is_said(monkeypatch, tmp_path):
+def test_one_that_does_not_start_is_said_and_where_all_are_busy_one_is_asked_to_come_again(monkeypatch, tmp_path):
     (tmp_path / "a.csv").touch()
     monkeypatch.setattr(apart, "_READERS", apart._Readers())
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.reader` says"):
         apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
-
-
-def test_whoever_finds_all_processes_busy_is_asked_to_come_again():
     readers = apart._Readers()
     with readers.one(0), readers.one(0), pytest.raises(NotAvailable, match="try again in a minute"), readers.one(0.01):
         pass

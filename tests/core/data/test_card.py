@@ -15,9 +15,8 @@ def rows(*pairs, **columns):
 @pytest.fixture(scope="module")
 def dataset():
     train = rows(*[("good day", 1), ("bad day", 0)] * 8, ("a long good day out here", 1), ("bad day", 1))
-    test = rows(
-        ("good day", 1), ("LONG good", 1), ("awful day", 0), ("bad", 0), phenomenon=["plain", "plain", "new", "plain"]
-    )
+    test = rows(("good day", 1), ("LONG good", 1), ("awful day", 0), ("bad", 0))
+    test["phenomenon"] = ["plain", "plain", "new", "plain"]
     return Dataset("d", {"train": train, "test": test}, ("neg", "pos"), "f" * 64, language="en", notes=("one note",))
 
 
@@ -26,26 +25,17 @@ def card(dataset):
     return data_card(dataset, TextConfig(min_freq=1, max_length=4))
 
 
-def test_the_card_is_plain_json_and_carries_what_is_known(card):
+def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens_and_lengths(card):
     assert json.loads(json.dumps(card)) == card
     assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
     assert card["yardstick"] is None
-
-
-def test_rows_and_class_shares(card):
     assert card["splits"]["train"]["rows"] == 18
     assert card["splits"]["train"]["classes"]["neg"] == {"rows": 8, "share": 8 / 18}
     assert card["splits"]["test"]["phenomena"] == {"plain": 3, "new": 1}
     assert "phenomena" not in card["splits"]["train"]
-
-
-def test_vocabulary_comes_from_train_and_unknown_tokens_are_counted(card):
     assert card["vocabulary"] == {"size": 2 + 7, "max_length": 4, "tokenizer": "word"}
     assert card["splits"]["train"]["tokens"]["unknown_share"] == 0
     assert card["splits"]["test"]["tokens"]["unknown_share"] == 1 / 7
-
-
-def test_lengths_are_those_before_cutting(card):
     tokens = card["splits"]["train"]["tokens"]
     assert tokens["longest"] == 6 and tokens["mean"] == pytest.approx((17 * 2 + 6) / 18)
     assert tokens["quantiles"]["0.5"] == 2
@@ -54,11 +44,13 @@ def test_lengths_are_those_before_cutting(card):
     assert tokens["cut_texts_share"] == 1 / 18 and tokens["cut_tokens_share"] == 2 / 40
 
 
-def test_repeats_within_and_across_splits(dataset):
+def test_repeats_within_and_across_splits_and_phrases_by_whole_words_only(dataset):
     found = repeats(dataset.splits, TextConfig())
     assert found["within"] == {"train": 15, "test": 0}
     assert found["conflicting"] == 1
     assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
+    splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
+    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 TWEETS = {
@@ -75,17 +67,10 @@ def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(no
     found = repeats(TWEETS, TextConfig(normaliser=normaliser))
     assert (found["within"], found["from_train"]["test"]["rows"]) == ({"train": 0, "test": 0}, 1)
     read = found["as_read"]
-    assert (read["within"], read["from_train"]["test"]) == (
-        {"train": train, "test": test},
-        {"rows": seen, "share": seen / 4},
-    )
+    assert read["within"] == {"train": train, "test": test}
+    assert read["from_train"]["test"] == {"rows": seen, "share": seen / 4}
     assert read["settings"]["normaliser"] == normaliser
     assert read["conflicting"] == (1 if normaliser == "tweet-clean" else 0)
-
-
-def test_a_phrase_counts_by_whole_words_only():
-    splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
-    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():

@@ -12,7 +12,7 @@ def frame(count):
     return pd.DataFrame({"text": [f"text {n}" for n in range(count)], "label": ["no", "yes"] * (count // 2)})
 
 
-def test_a_good_file_is_reported_and_tried(tmp_path):
+def test_a_good_file_is_reported_as_an_inspection_does_tried_and_read_once(tmp_path, monkeypatch):
     frame(40).to_csv(tmp_path / "a.csv", index=False)
     result = check(DataConfig(name=str(tmp_path / "a.csv")))
     assert json.loads(json.dumps(result))["files"][0]["columns"][1]["name"] == "label"
@@ -20,6 +20,13 @@ def test_a_good_file_is_reported_and_tried(tmp_path):
     assert result["splits"] == {"train": 32, "validation": 4, "test": 4} and result["classes"] == ["no", "yes"]
     message = "only 40 rows: scores will vary widely"
     assert result["files"][0]["findings"] == ({"kind": "small", "level": "warning", "count": 40, "message": message},)
+    path = tmp_path / "a.csv"
+    frame(40).assign(other=["x", "y"] * 20).to_csv(path, index=False)
+    config = DataConfig(name=str(path))
+    inspected, asked = dataclasses.asdict(apart.inspect_file(path, config.reading())), []
+    ask = apart._ask
+    monkeypatch.setattr(apart, "_ask", lambda *request: asked.append(request) or ask(*request))
+    assert check(config)["files"] == [inspected] and len(asked) == 1
 
 
 def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_it(tmp_path):
@@ -44,11 +51,13 @@ def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_i
     assert other["classes"] == list("01234") and not other["decisions"][-1]["guessed"]
 
 
-def test_a_bad_file_is_reported_with_its_problem(tmp_path):
+def test_a_bad_file_is_reported_with_its_problem_and_an_absent_path_is_one_too(tmp_path):
     frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
     result = check(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
     assert not result["ok"] and "every row has the label 'yes'" in result["problem"]
     assert result["files"][0]["problem"] == result["problem"]
+    result = check(DataConfig(name="/no/such/file.csv"))
+    assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
 
 
 def test_every_split_of_a_folder_is_reported(tmp_path):
@@ -57,18 +66,3 @@ def test_every_split_of_a_folder_is_reported(tmp_path):
     result = check(DataConfig(name=str(tmp_path)))
     assert [report["file"] for report in result["files"]] == ["train.jsonl", "dev.jsonl"]
     assert result["splits"] == {"train": 40, "validation": 5, "test": 5}
-
-
-def test_an_absent_path_is_a_problem_not_a_crash():
-    result = check(DataConfig(name="/no/such/file.csv"))
-    assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
-
-
-def test_a_good_file_is_read_once_and_reported_as_an_inspection_does(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    frame(40).assign(other=["x", "y"] * 20).to_csv(path, index=False)
-    config = DataConfig(name=str(path))
-    inspected, asked = dataclasses.asdict(apart.inspect_file(path, config.reading())), []
-    ask = apart._ask
-    monkeypatch.setattr(apart, "_ask", lambda *request: asked.append(request) or ask(*request))
-    assert check(config)["files"] == [inspected] and len(asked) == 1

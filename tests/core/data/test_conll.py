@@ -25,9 +25,11 @@ def test_a_word_and_its_tag_a_line_in_blanks_tabs_and_further_columns(text):
     assert is_conll(text, "x.txt")
 
 
-def test_documents_and_comments_are_left_out_and_counted():
+def test_documents_and_comments_are_left_out_and_counted_and_what_was_repaired_is_told():
     text = "-DOCSTART- -X- O\n\n# one = two\nAlmo B-PER\n\n# sent 2\n# O\n"
     assert rows(text) == ([("Almo", ("B-PER",)), ("#", ("O",))], {"tags": 2, "aside": 3})
+    _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
+    assert (found["iob1"], found["bioes"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -43,11 +45,6 @@ def test_documents_and_comments_are_left_out_and_counted():
 )
 def test_tags_become_iob2(given, read, repaired):
     assert iob2(given.split()) == (tuple(read.split()), repaired)
-
-
-def test_what_was_repaired_is_told():
-    _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
-    assert (found["iob1"], found["bioes"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -72,22 +69,28 @@ def test_other_files_are_not_taken_for_one(text):
     assert not is_conll(text, "x.txt")
 
 
-def test_a_file_becomes_splits_with_a_tag_for_each_word(tmp_path):
+def test_a_file_becomes_splits_with_a_tag_for_each_word_and_the_card_counts_words_of_each(tmp_path):
     dataset = load(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
     assert (dataset.task, dataset.classes) == ("tokens", ("B-LOC", "B-PER", "I-LOC", "I-PER", "O"))
     assert {name: len(frame) for name, frame in dataset.splits.items()} == {"train": 80, "validation": 10, "test": 10}
     for frame in dataset.splits.values():
         assert all(len(text.split(" ")) == len(tags) for text, tags in zip(frame["text"], frame["label"], strict=True))
+    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
+    for split in card["splits"].values():
+        assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
+        assert "labels" not in split
+    file = write_conll(tmp_path / "names.conll", 30)
+    assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
+    asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
+    assert load(asked).task == "tokens"
 
 
 def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
     write_conll(tmp_path / "train.conll", 40)
     (tmp_path / "test.conll").write_text("Almo B-PER\nrings O\n\nbells B-THING\nring O\n")
     dataset = load(DataConfig(name=str(tmp_path)))
-    assert [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]] == [
-        ["B-PER", "O"],
-        ["B-THING", "O"],
-    ]
+    named = [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]]
+    assert named == [["B-PER", "O"], ["B-THING", "O"]]
     assert "test: 1 word of the tag 'B-THING', which train lacks: counted as missed" in dataset.notes
 
 
@@ -95,17 +98,3 @@ def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
 def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
     with pytest.raises(ConfigError, match="each word has a tag"):
         load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))
-
-
-def test_a_file_is_shown_and_loaded_as_the_data_page_asks_for_it(tmp_path):
-    file = write_conll(tmp_path / "names.conll", 30)
-    assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
-    asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
-    assert load(asked).task == "tokens"
-
-
-def test_the_card_counts_words_of_each_tag(tmp_path):
-    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
-    for split in card["splits"].values():
-        assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
-        assert "labels" not in split

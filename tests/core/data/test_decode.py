@@ -28,24 +28,20 @@ def test_the_encoding_is_found_and_the_text_comes_back(text, codec, found):
     assert (decoded.text, decoded.encoding, decoded.damaged) == (text, found, 0)
 
 
-def test_one_broken_character_does_not_turn_utf8_into_latin1():
+def test_one_broken_character_does_not_turn_utf8_into_latin1_and_nul_bytes_are_dropped_and_counted():
     data = ("déjà vu " * 60).encode() + b"\xff"
     decoded = decode(data)
     assert decoded.encoding == "utf-8" and decoded.damaged == 1
     assert decoded.text == "déjà vu " * 60 + "\ufffd"
+    decoded = decode(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
+    assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
 
 
-def test_a_named_encoding_is_used_and_its_mark_dropped():
+def test_a_named_encoding_is_used_a_wrong_one_refused_with_the_likely_one_and_so_is_binary_content():
     assert decode("\ufeffa".encode(), "utf-8").text == "a"
     assert decode(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
-
-
-def test_a_wrong_encoding_is_refused_with_the_likely_one():
     with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
         decode(KOREAN.encode("cp949"), "utf-8", file="a.csv")
-
-
-def test_binary_content_is_refused():
     with pytest.raises(DataError, match="not a text file"):
         decode(bytes(range(256)) * 20, file="junk.csv")
 
@@ -57,11 +53,6 @@ def test_lines_of_two_encodings_are_decoded_each_in_its_own():
     assert (decoded.text.split("\n"), decoded.encoding, decoded.second) == (lines, "utf-8+cp1252", 10)
     assert decode(data, "utf-8+cp1250").encoding == "utf-8+cp1250"
     assert decode_line(lines[0].encode("cp1252"), "utf-8+cp1252") == lines[0]
-
-
-def test_nul_bytes_are_dropped_and_counted():
-    decoded = decode(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
-    assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
 
 
 @pytest.mark.slow
@@ -93,12 +84,13 @@ def test_utf16_without_a_mark_is_known_in_any_script(words, order):
 
 
 def test_every_encoding_that_is_offered_instead_can_read_the_file():
-    for encoding, words in (
-        ("cp1251", "Ужасно долго ждали"),
-        ("gbk", "服务太差了不会再来"),
-        ("koi8-r", "Очень вкусно"),
-        ("big5", "服務太差了不會再來"),
-    ):
+    texts = {
+        "cp1251": "Ужасно долго ждали",
+        "gbk": "服务太差了不会再来",
+        "koi8-r": "Очень вкусно",
+        "big5": "服務太差了不會再來",
+    }
+    for encoding, words in texts.items():
         data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
         found = decode(data)
         assert found.others and all(decode(data, each).text for each in found.others)

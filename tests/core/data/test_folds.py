@@ -33,20 +33,21 @@ def test_the_folds_test_every_row_of_train_and_validation_once(given):
     tested = [text for dataset in found for text in texts(dataset, "test")]
     assert sorted(tested) == sorted([*rows(40, "train")["text"], *rows(10, "validation")["text"]])
     for dataset in found:
-        assert {name: len(split) for name, split in dataset.splits.items()} == {
-            "train": 36,
-            "validation": 4,
-            "test": 10,
-        }
+        sizes = {name: len(split) for name, split in dataset.splits.items()}
+        assert sizes == {"train": 36, "validation": 4, "test": 10}
         assert sorted(texts(dataset, "train", "validation", "test")) == sorted(tested)
         assert dataset.splits["test"]["label"].sum() == 5
 
 
-def test_what_was_done_stands_in_the_notes(given):
+def test_what_was_done_stands_in_the_notes_and_more_folds_than_rows_or_two_ways_to_cut_are_refused(given):
     assert load(DataConfig(name=given, folds=5, fold=4)).notes == (
         "50 rows: fold 4 (of 0 to 4) is the test split; 36/4/10, stratified, seed 0",
         "cross-validation: the given test split (8 rows) is left out",
     )
+    with pytest.raises(DataError, match="nothing is left for the test split"):
+        load(DataConfig(name=given, folds=60, fold=59))
+    with pytest.raises(ConfigError, match="choose one"):
+        DataConfig(folds=3, split="0.8/0.1/0.1")
 
 
 def test_folds_of_texts_with_several_labels_hold_each_rare_label(tmp_path):
@@ -55,13 +56,3 @@ def test_folds_of_texts_with_several_labels_hold_each_rare_label(tmp_path):
     for dataset in folds(str(tmp_path / "s.csv"), 3):
         rare = dataset.classes.index("rare")
         assert [sum(rare in each for each in dataset.splits["test"]["label"])] == [2]
-
-
-def test_more_folds_than_rows_are_refused(given):
-    with pytest.raises(DataError, match="nothing is left for the test split"):
-        load(DataConfig(name=given, folds=60, fold=59))
-
-
-def test_two_ways_to_cut_are_refused():
-    with pytest.raises(ConfigError, match="choose one"):
-        DataConfig(folds=3, split="0.8/0.1/0.1")

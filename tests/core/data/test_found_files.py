@@ -25,10 +25,8 @@ def test_what_is_read_of_a_file(tmp_path, name):
     assert {finding.kind for finding in report.findings} - COMMON == kinds
     rows = read_file(path).rows
     assert rows["text"].str.match(r'("|so "|they say ")?(the|our|this|her|that) ').all()
-    assert not rows["text"].str.contains(r"[“”'\"\\]$", regex=True).any() or name in (
-        "doubled quotes",
-        "typographic quotes",
-    )
+    if name not in ("doubled quotes", "typographic quotes"):
+        assert not rows["text"].str.contains(r"[“”'\"\\]$", regex=True).any()
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -1,7 +1,5 @@
 """Counter-examples join the training split and nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -46,21 +44,17 @@ def test_they_stand_behind_the_training_rows_and_all_else_is_as_it_was(table, ke
 def test_texts_of_other_splits_and_other_classes_stay_out(table, keep):
     plain = load(DataConfig(name=table))
     judged = plain.splits["test"]["text"][0], plain.splits["validation"]["text"][0].upper()
-    found = load(
-        DataConfig(name=table, examples=keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus")))
-    )
+    kept = keep(*((text, "plus") for text in judged), ("fine", "so so"), ("new", "plus"))
+    found = load(DataConfig(name=table, examples=kept))
     assert found.splits["train"]["text"].tolist() == [*plain.splits["train"]["text"], "new"]
     assert f"{NAME}: 1 row of other classes left out" in found.notes
     assert f"{NAME}: 2 rows left out, read alike in the other splits" in found.notes
 
 
-def test_labels_are_renamed_as_the_data_s_and_a_limit_leaves_them(table, keep):
+def test_labels_are_renamed_as_the_data_s_and_who_only_evaluates_does_not_read_them(table, keep, tmp_path):
     given = keep(("new", "plus"), ("newer", "good"))
     found = load(DataConfig(name=table, rename="plus=good", limit=10, examples=given))
     assert len(found.splits["train"]) == 12 and found.splits["train"]["text"].tolist()[-2:] == ["new", "newer"]
-
-
-def test_who_only_evaluates_does_not_read_them(table, tmp_path):
     config = DataConfig(name=table, examples=str(tmp_path / "gone.json"))
     assert "corpus" not in load(config, to_train=False).splits["train"]
     with pytest.raises(DataError, match=r"gone\.json: no such file"):

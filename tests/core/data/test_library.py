@@ -1,7 +1,5 @@
 """A person's own files: kept by content, named harmlessly, read back with distrust."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
@@ -45,18 +43,15 @@ def test_whatever_a_file_is_called_it_lies_in_the_folder(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == ["own"]
 
 
-def test_the_same_content_is_kept_once_under_its_fingerprint(tmp_path):
+def test_the_same_content_is_kept_once_and_labels_json_does_not_name_the_classes_of_its_neighbours(tmp_path):
     first, second = keep_file(tmp_path, "a.csv", b"same"), keep_file(tmp_path, "b.csv", b"same")
     assert first == second == tmp_path / "files" / hashlib.sha256(b"same").hexdigest() / "a.csv"
     assert first.read_bytes() == b"same"
-
-
-def test_a_file_called_labels_json_does_not_name_the_classes_of_its_neighbours(tmp_path):
     content = json.dumps([{"text": f"t {n}", "label": "ab"[n % 2]} for n in range(20)]).encode()
     assert set(inspect_file(keep_file(tmp_path, "labels.json", content)).classes) == {"a", "b"}
 
 
-def test_a_choice_is_read_back_as_it_was_made(tmp_path):
+def test_a_choice_is_read_back_as_it_was_made_unless_its_file_is_gone(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
     config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
@@ -64,6 +59,8 @@ def test_a_choice_is_read_back_as_it_was_made(tmp_path):
     assert choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
+    file.unlink()
+    assert read_choice(tmp_path, choice.id) is None
 
 
 def test_a_choice_made_before_the_header_could_be_chosen_is_read(tmp_path):
@@ -80,13 +77,6 @@ def test_a_damaged_choice_is_left_out(tmp_path, content):
     (tmp_path / "choices").mkdir()
     (tmp_path / "choices" / "bad.json").write_text(content)
     assert choices(tmp_path) == []
-
-
-def test_a_choice_whose_file_is_gone_is_left_out(tmp_path):
-    file = keep_file(tmp_path, "a.csv", b"x")
-    choice = keep_choice(tmp_path, DataConfig(str(file)))
-    file.unlink()
-    assert read_choice(tmp_path, choice.id) is None
 
 
 @pytest.mark.parametrize("name", ["../secret", "a/b", "", "x" * 200])

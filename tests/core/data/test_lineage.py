@@ -22,12 +22,9 @@ def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
     assert find_learned(texts, [path]).all()
 
 
-def test_letter_case_and_blanks_do_not_tell_texts_apart():
+def test_letter_case_and_blanks_do_not_tell_texts_apart_and_no_text_takes_more_than_eight_bytes(tmp_path):
     first, *others = digest_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
     assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
-
-
-def test_no_text_takes_more_than_eight_bytes(tmp_path):
     texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
     path = write_lineage(tmp_path / "l", texts)
     assert len(read_lineage(path)) == 10_000 and path.stat().st_size < 40_000
@@ -59,12 +56,8 @@ def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
     splits, beside, notes = without_learned(given, split(9, 4), [file])
-    assert {name: len(each) for name, each in splits.items()} == {
-        "train": 50,
-        "validation": rows - learned,
-        "test": 30,
-        "extra": 7,
-    }
+    sizes = {name: len(each) for name, each in splits.items()}
+    assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7}
     assert len(beside) == 5
     assert len(notes) == 1 + bool(learned) and notes[-1].startswith("lineage: 1 row of extra left out")
     assert list(splits["validation"].index) == list(range(rows - learned))
@@ -73,7 +66,6 @@ def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
 @pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])
 def test_a_split_with_too_few_new_texts_is_refused(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
-    with pytest.raises(
-        DataError, match=rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
-    ):
+    told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
+    with pytest.raises(DataError, match=told):
         without_learned({"train": split(5), "test": split(rows, learned)}, None, [file])

@@ -17,53 +17,36 @@ def matched(labels, rename=None, classes=CLASSES):
     return match(rows, classes, rename or {}, whose="run 'first'", command=command)
 
 
-def test_labels_are_classes_by_name_also_in_other_case():
+def test_labels_are_classes_by_name_also_in_other_case_unless_two_differ_in_it():
     found = matched(["positive", "NEGATIVE", " Positive "])
     assert found.numbers == [(1,), (0,), (1,)] and found.kept.all() and not found.dropped
     assert found.renamed == {"NEGATIVE": "negative", " Positive ": "positive"}
-
-
-def test_a_label_that_is_written_like_a_class_is_that_one_where_two_differ_in_case():
     assert matched(["Us", "us"], classes=("US", "us", "Us")).numbers == [(2,), (1,)]
     with pytest.raises(Unmatched, match="'uS'"):
         matched(["uS"], classes=("US", "us"))
 
 
-def test_labels_are_renamed_merged_and_left_out():
+def test_labels_are_renamed_merged_and_left_out_and_a_row_goes_with_the_last_of_several():
     found = matched(["1", "2", "3", "4", "1"], {"1": "negative", "2": "Negative", "3": "", "4": "positive"})
     assert found.numbers == [(0,), (0,), (1,), (0,)]
     assert found.kept.tolist() == [True, True, False, True, True]
     assert found.dropped == {"3": 1} and found.renamed == {"1": "negative", "2": "negative", "4": "positive"}
-
-
-def test_of_several_labels_those_left_out_go_and_a_row_goes_with_its_last_one():
     found = matched([("negative", "noise"), ("noise",), (), ("positive", "negative")], {"noise": ""})
     assert found.numbers == [(0,), (), (0, 1)] and found.kept.tolist() == [True, False, True, True]
     assert found.dropped == {"noise": 2}
 
 
-def test_all_unknown_labels_are_told_at_once_with_a_command_that_does_it():
+def test_all_unknown_labels_are_told_at_once_with_a_command_and_minus_one_with_both_answers():
     with pytest.raises(Unmatched) as raised:
         matched(["pos", "pos", "neutral", "positivo", "positive"], {"good": "positive"})
     assert raised.value.rows == {"neutral": 1, "pos": 2, "positivo": 1}
-    message = str(raised.value)
-    assert (
-        "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row) are no classes of run 'first' (negative, positive)"
-        in message
-    )
+    message, labels = str(raised.value), "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row)"
+    assert f"{labels} are no classes of run 'first' (negative, positive)" in message
     assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=positivo=positive")
-
-
-def test_minus_one_is_asked_about_with_both_answers():
     with pytest.raises(Unmatched, match="-1 often marks rows without a label") as raised:
         matched(["-1", "positive"])
     assert "--map=-1= or say" in str(raised.value) and str(raised.value).endswith("--map=-1=negative")
     assert matched(["-1", "1"], classes=("-1", "1")).numbers == [(0,), (1,)], "a class of that name is one"
-
-
-def test_a_label_cannot_become_what_is_no_class():
-    with pytest.raises(InputError, match="--map 0=bad: the classes of run 'first' are negative, positive"):
-        matched(["0"], {"0": "bad"})
 
 
 @pytest.mark.parametrize(
@@ -73,12 +56,14 @@ def test_what_a_label_is_likely_short_for(word, name):
     assert likely(word, CLASSES) == name
 
 
-def test_what_nobody_can_guess_is_left_to_the_person():
+def test_what_nobody_can_guess_is_left_to_the_person_and_cannot_become_what_is_no_class():
     with pytest.raises(Unmatched) as raised:
         matched(["1", "2", "3", "4", "5"])
     assert str(raised.value).endswith("--map=1=CLASS --map=2=CLASS --map=3=CLASS --map=4=CLASS --map=5=CLASS")
     with pytest.raises(InputError, match="the classes of run 'first' are negative, positive"):
         matched(["1"], {"1": "CLASS"})
+    with pytest.raises(InputError, match="--map 0=bad: the classes of run 'first' are negative, positive"):
+        matched(["0"], {"0": "bad"})
 
 
 @pytest.mark.parametrize(

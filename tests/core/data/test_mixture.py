@@ -47,7 +47,7 @@ def one(sets):
     return lambda config: sets[config.name]
 
 
-def test_the_parts_stand_one_after_the_other_and_name_themselves(one):
+def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_renamed_and_limited(one, sets):
     found = mixture(["sst2", "tweets"], DataConfig(), one)
     assert found.classes == ("negative", "positive", "bad", "so so", "good")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
@@ -56,9 +56,6 @@ def test_the_parts_stand_one_after_the_other_and_name_themselves(one):
     assert train[CORPUS].tolist() == ["sst2"] * 40 + ["tweets"] * 40
     assert train["label"][:2].tolist() == ["negative", "positive"] and train["label"][42] == "good"
     assert found.notes == ("sst2: of sst2", "tweets: of tweets")
-
-
-def test_each_part_is_cut_as_it_is_cut_alone_and_the_whole_is_renamed_and_limited(sets):
     asked = []
     wanted = DataConfig(name="sst2+imdb", rename="good=positive", order="a,b", limit=9, apart="sst5", seed=3)
     mixture(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])
@@ -73,16 +70,13 @@ def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
     assert len(found.splits["test"]) == 16
 
 
-def test_a_set_that_others_are_judged_on_is_kept_apart(one, sets):
+def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train_on_is_said(one, sets):
     splits = sets["sst2"].splits
     splits["train"].loc[:1, "text"] = ["tweets test a", "tweets train a"]
     kept, notes = kept_apart(splits, ["tweets"], one)
     assert kept["train"]["text"].tolist()[:2] == ["tweets train a", "sst2 train c"] and len(kept["train"]) == 39
     assert notes == ["train: 1 row left out, read alike in 'tweets' beyond train"]
     assert kept["test"] is splits["test"]
-
-
-def test_nothing_left_to_train_on_is_said(one, sets):
     splits = {**sets["sst2"].splits, "train": sets["tweets"].splits["test"]}
     with pytest.raises(ConfigError, match="apart=tweets: every training text stands there too"):
         kept_apart(splits, ["imdb", "tweets"], one)
@@ -110,16 +104,12 @@ def test_added_sets_join_the_training_split_alone(sets):
 
 
 @pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
-def test_several_labels_per_text_are_not_added_to(sets, whole, more):
-    given = sets[whole]
-    splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in given.splits.items()}
+def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one, whole, more):
+    splits = sets[whole].splits
+    if whole == "many":
+        splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in splits.items()}
     with pytest.raises(DataError, match="'many' has several labels per text"):
-        with_added(
-            splits if whole == "many" else given.splits, given.classes, {more: sets[more]}, DataConfig(name=whole)
-        )
-
-
-def test_several_labels_per_text_cannot_be_mixed(one):
+        with_added(splits, sets[whole].classes, {more: sets[more]}, DataConfig(name=whole))
     with pytest.raises(DataError, match="'many' has several labels per text"):
         mixture(["sst2", "many"], DataConfig(), one)
 
@@ -137,12 +127,9 @@ def test_a_wrong_name_is_told(config, said):
         load(DataConfig(**config))
 
 
-def test_names_of_mixtures():
+def test_names_of_mixtures_and_what_suits_them_is_what_their_parts_ask_for_alike():
     assert parts("sst2 + imdb") == ("sst2", "imdb") and named("sst2+imdb")
     assert parts("sst2") == () == parts("sst2+mine.csv") and not named("mine+yours.csv")
-
-
-def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
     assert suited("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
     assert "text.max_length" not in suited("sst5+imdb")
 
@@ -150,10 +137,8 @@ def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
 @pytest.fixture
 def named_sets(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    for name, classes in {
-        "imdb": ["negative", "positive"],
-        "tweet_sentiment": ["negative", "neutral", "positive"],
-    }.items():
+    named = {"imdb": ["negative", "positive"], "tweet_sentiment": ["negative", "neutral", "positive"]}
+    for name, classes in named.items():
         (tmp_path / name).mkdir()
         names = {"type": "single", "classes": dict(enumerate(classes))}
         (tmp_path / name / "labels.json").write_text(json.dumps(names))

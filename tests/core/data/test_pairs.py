@@ -11,6 +11,7 @@ from core.data.load import load
 from core.exceptions import DataError
 from core.text.pair import joined, parted
 
+KORNLI = ("entailment", "neutral", "contradiction")
 ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
 
 
@@ -27,20 +28,16 @@ def test_two_columns_are_found_by_their_names(tmp_path, names):
     assert found.rows["text"].tolist() == [joined(first, second) for first, second, _ in ROWS]
     assert list(found.rows) == ["text", "label"]
     notes = [each.message for each in found.report.findings if each.kind == "pairs"]
-    assert notes == [
-        f"each row is a pair of texts, '{names[0]}' and '{names[1]}'; data.pair=none reads the first alone"
-    ]
+    told = f"each row is a pair of texts, '{names[0]}' and '{names[1]}'; data.pair=none reads the first alone"
+    assert notes == [told]
 
 
-def test_columns_of_any_name_can_be_named(tmp_path):
+def test_columns_of_any_name_can_be_named_and_the_first_text_alone_be_asked_for(tmp_path):
     path = written(tmp_path / "a.csv", ["review", "reply", "label"])
     assert inspect_file(path).pair == ""
     found = read_file(path, text="review", pair="reply")
     assert parted(found.rows["text"][3]) == ("text 3", "other 3")
     assert read_file(path, text="0", pair="1").rows.equals(found.rows)
-
-
-def test_the_first_text_alone_can_be_asked_for(tmp_path):
     path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     found = read_file(path, text="sentence1", pair="none")
     assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
@@ -80,19 +77,12 @@ def test_repeats_are_those_of_both_texts():
 @pytest.mark.parametrize(
     ("name", "columns", "labels", "classes"),
     [
-        (
-            "kornli",
-            ["sentence1", "sentence2", "gold_label"],
-            ["entailment", "neutral", "contradiction"],
-            ("contradiction", "neutral", "entailment"),
-        ),
+        ("kornli", ["sentence1", "sentence2", "gold_label"], list(KORNLI), KORNLI[::-1]),
         ("paws_x_ko", ["id", "sentence1", "sentence2", "label"], ["0", "1"], ("different", "paraphrase")),
         ("question_pair", ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"], ["0", "1"], ("0", "1")),
     ],
 )
-def test_registered_pairs_load_from_a_folder_as_they_were_published(
-    tmp_path, monkeypatch, name, columns, labels, classes
-):
+def test_registered_pairs_load_as_they_were_published(tmp_path, monkeypatch, name, columns, labels, classes):
     folder = tmp_path / name
     folder.mkdir()
     for split, count in (("train", 30), ("dev", 12), ("test", 12)):
@@ -106,14 +96,11 @@ def test_registered_pairs_load_from_a_folder_as_they_were_published(
     assert parted(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
 
 
-def test_what_is_escaped_in_a_part_stays_in_it(tmp_path):
+def test_what_is_escaped_in_a_part_stays_in_it_and_a_single_text_with_the_sign_of_pairs_is_no_pair(tmp_path):
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     found = read_file(tmp_path / "a.csv")
     assert parted(found.rows["text"][0]) == ("first | rest 0", "second 0")
-
-
-def test_a_single_text_with_the_sign_of_pairs_is_no_pair(tmp_path):
     frame = pd.DataFrame({"text": [f"alpha ‖ beta {n}" for n in range(20)], "label": [n % 2 for n in range(20)]})
     frame.to_csv(tmp_path / "a.csv", index=False)
     assert all(parted(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])

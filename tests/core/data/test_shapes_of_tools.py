@@ -6,7 +6,7 @@ import re
 
 import openpyxl
 import pytest
-from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of, zipped
+from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of
 
 from core.data import apart, limits
 from core.data.check import check
@@ -102,7 +102,7 @@ def test_another_sheet_key_or_member_is_read_when_it_is_named(tmp_path):
             sheet.append(row)
     book.save(tmp_path / "a.xlsx")
     (tmp_path / "a.json").write_text(json.dumps({"train": objects(), "more": {"test": objects()[:30]}}))
-    (tmp_path / "a.zip").write_bytes(zipped(train_dot_csv=csv(), in__dev_dot_csv=csv().replace("good", "fine")))
+    (tmp_path / "a.zip").write_bytes(zip_of({"train.csv": csv(), "in/dev.csv": csv().replace("good", "fine")}))
     found = inspect_file(tmp_path / "a.xlsx")
     assert (found.sheet, found.sheets, set(found.classes)) == ("First", ("Sheet", "First", "Second"), {"a0", "a1"})
     assert set(inspect_file(tmp_path / "a.xlsx", sheet="Second").classes) == {"b0", "b1"}
@@ -238,7 +238,7 @@ def test_limits_hold_for_zipped_class_folders_and_for_classes_as_keys(monkeypatc
 def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeypatch, tmp_path, name):
     monkeypatch.setenv(limits.VARIABLE, "size=1")
     large = csv().encode() * 1_000
-    packed = gzip.compress(large, mtime=0) if name.endswith("gz") else zipped(train_dot_csv=large)
+    packed = gzip.compress(large, mtime=0) if name.endswith("gz") else zip_of({"train.csv": large})
     (tmp_path / name).write_bytes(packed)
     with pytest.raises(DataError, match=r"it unpacks to more; at most 1 MB are read\. .*head -n 100000 > part\.csv"):
         apart.inspect_file(tmp_path / name, DataConfig().reading())
@@ -247,7 +247,7 @@ def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeyp
 def test_an_archive_in_an_archive_is_not_opened(tmp_path):
     inside = gzip.compress(csv().encode(), mtime=0)
     (tmp_path / "a.gz").write_bytes(gzip.compress(inside, mtime=0))
-    (tmp_path / "b.zip").write_bytes(zipped(train_dot_csv_dot_gz=inside))
+    (tmp_path / "b.zip").write_bytes(zip_of({"train.csv.gz": inside}))
     for name in ("a.gz", "b.zip"):
         with pytest.raises(DataError, match="an archive inside an archive"):
             inspect_file(tmp_path / name)

@@ -10,15 +10,9 @@ import pytest
 from core.data.write import NESTED, check_target, writing
 from core.exceptions import InputError
 
-SCHEMA = pa.schema(
-    [
-        pa.field("text", pa.string()),
-        pa.field("n", pa.int64()),
-        pa.field("tags", pa.string(), metadata=NESTED),
-        pa.field("labels", pa.list_(pa.string())),
-        pa.field("chance", pa.float64()),
-    ]
-)
+TAGS = pa.field("tags", pa.string(), metadata=NESTED)
+LABELS = pa.field("labels", pa.list_(pa.string()))
+SCHEMA = pa.schema([("text", pa.string()), ("n", pa.int64()), TAGS, LABELS, ("chance", pa.float64())])
 ROWS = [
     {"text": 'so, "good"\n', "n": 1, "tags": '["a", {"b": 1}]', "labels": ["calm", "joy"], "chance": 0.25},
     {"text": "schön 😀", "n": None, "tags": None, "labels": [], "chance": float("nan")},
@@ -32,33 +26,27 @@ def written(path):
     return path
 
 
-def test_csv_is_what_pandas_reads(tmp_path):
+def test_csv_is_what_pandas_reads_json_lines_are_json_and_parquet_keeps_types(tmp_path):
     frame = pd.read_csv(written(tmp_path / "a.csv"), keep_default_na=False, dtype=str)
     assert frame["text"].tolist() == [row["text"] for row in ROWS]
     assert frame["n"].tolist() == ["1", ""] and frame["labels"].tolist() == ["calm;joy", ""]
     assert frame["tags"][0] == ROWS[0]["tags"] and frame["chance"][0] == "0.25"
+    lines = written(tmp_path / "a.jsonl").read_text("utf-8").split("\n")
+    assert lines.pop() == ""
+    first, second = map(json.loads, lines)
+    assert first == {**ROWS[0], "tags": ["a", {"b": 1}]} and second == {**ROWS[1], "chance": None}
+    table = pa.parquet.read_table(written(tmp_path / "a.parquet"))
+    assert table.schema.types == SCHEMA.types and table.slice(0, 1).to_pylist() == ROWS[:1]
 
 
 def test_no_spreadsheet_computes_what_stands_in_a_csv_and_numbers_stay_numbers(tmp_path):
-    schema = pa.schema([pa.field("=cmd", pa.string()), pa.field("labels", pa.list_(pa.string()))])
+    schema = pa.schema([("=cmd", pa.string()), LABELS])
     cells = ['=HYPERLINK("http://a.b")', "+1+1", "-2", "-0.5e-3", "@SUM(A1)", "- good", "plain"]
     with writing(tmp_path / "a.csv", schema) as write:
         write(pa.RecordBatch.from_pylist([{"=cmd": cell, "labels": ["=a", "b"]} for cell in cells], schema=schema))
     frame = pd.read_csv(tmp_path / "a.csv", dtype=str)
     assert list(frame) == ["'=cmd", "labels"] and set(frame["labels"]) == {"'=a;b"}
     assert frame["'=cmd"].tolist() == ["'" + cells[0], "'+1+1", "-2", "-0.5e-3", "'@SUM(A1)", "'- good", "plain"]
-
-
-def test_json_lines_are_json(tmp_path):
-    lines = written(tmp_path / "a.jsonl").read_text("utf-8").split("\n")
-    assert lines.pop() == ""
-    first, second = map(json.loads, lines)
-    assert first == {**ROWS[0], "tags": ["a", {"b": 1}]} and second == {**ROWS[1], "chance": None}
-
-
-def test_parquet_keeps_types(tmp_path):
-    table = pa.parquet.read_table(written(tmp_path / "a.parquet"))
-    assert table.schema.types == SCHEMA.types and table.slice(0, 1).to_pylist() == ROWS[:1]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])

@@ -34,14 +34,11 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
             assert (found.p < alpha) == (not low <= 0 <= high), found
 
 
-def test_of_many_rows_the_interval_is_nearly_walds_and_never_narrower():
+def test_of_many_rows_the_interval_is_nearly_walds_and_swapping_the_two_mirrors_everything():
     low, high = McNemar(120, 80, 1000).interval(0.05)
     half = norm.isf(0.025) * math.sqrt(200 - 40**2 / 1000) / 1000
     assert (low, high) == pytest.approx((0.04 - half, 0.04 + half), abs=0.0025)
     assert high - low >= 2 * half
-
-
-def test_swapping_the_two_mirrors_everything():
     one, other = McNemar(30, 12, 400), McNemar(12, 30, 400)
     assert one.p == other.p and one.difference == -other.difference and one.effect == -other.effect
     assert one.interval(0.05) == pytest.approx(tuple(-end for end in reversed(other.interval(0.05))))
@@ -49,7 +46,7 @@ def test_swapping_the_two_mirrors_everything():
     assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
 
 
-def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
+def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formulas():
     """Of a share of 0 the score interval is z² / (n + z²)."""
     z2 = norm.isf(0.025) ** 2
     assert McNemar(0, 0, 1000).interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
@@ -57,10 +54,7 @@ def test_the_ends_of_the_interval_where_all_rows_agree_or_none_does():
     assert McNemar(10, 0, 10).interval(0.05)[1] == 1.0
     assert McNemar(0, 10, 10).interval(0.05)[0] == -1.0
     assert McNemar(0, 0, 0).interval(0.05) == (-1.0, 1.0)
-
-
-def test_rows_needed_without_continuity_is_connors_formula():
-    """Connor (1987) with δ = 0.1 and ψ = 0.3; the continuity adds about 2 / δ."""
+    # Connor (1987) with δ = 0.1 and ψ = 0.3; the continuity adds about 2 / δ.
     psi, delta = 0.3, 0.1
     plain = ((norm.isf(0.025) * math.sqrt(psi) + norm.isf(0.2) * math.sqrt(psi - delta**2)) / delta) ** 2
     assert plain < McNemar(200, 100, 1000).rows_needed(0.05) < plain + 1.1 * 2 / delta
@@ -95,10 +89,17 @@ def test_p_is_scipys_exact_one(folds):
         assert Wilcoxon(tuple(differences)).p == pytest.approx(wilcoxon(differences, method="exact").pvalue)
 
 
-def test_fewer_folds_than_the_least_can_never_tell_two_apart():
+def test_ten_folds_by_hand_and_fewer_folds_than_the_least_can_never_tell_two_apart():
     for folds in range(2, 12):
         assert (Wilcoxon((1.0,) * folds).p < 0.05) == (folds >= LEAST)
     assert Wilcoxon((1.0,) * (LEAST - 1)).interval(0.05) is None
+    # Differences 1 … 10: of 1,024 signs two are as extreme; the interval drops 8 means at either end.
+    found = Wilcoxon(tuple(map(float, range(1, 11))))
+    assert found.p == 2 / 1024 and found.effect == 1.0 and found.difference == 5.5
+    means = sorted((i + j) / 2 for i in range(1, 11) for j in range(i, 11))
+    assert found.interval(0.05) == (means[8], means[-9])
+    tie = Wilcoxon((0.0,) * 8)
+    assert (tie.p, tie.difference, tie.effect, tie.rows_needed(0.05)) == (1.0, 0.0, 0.0, None)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.025, 0.05 / 6])
@@ -111,16 +112,6 @@ def test_the_interval_over_folds_leaves_out_0_exactly_where_p_is_below_its_level
         assert interval is None or interval[0] <= found.difference <= interval[1]
 
 
-def test_ten_folds_by_hand():
-    """Differences 1 … 10: of 1,024 signs two are as extreme; the interval drops 8 means at either end."""
-    found = Wilcoxon(tuple(map(float, range(1, 11))))
-    assert found.p == 2 / 1024 and found.effect == 1.0 and found.difference == 5.5
-    means = sorted((i + j) / 2 for i in range(1, 11) for j in range(i, 11))
-    assert found.interval(0.05) == (means[8], means[-9])
-    tie = Wilcoxon((0.0,) * 8)
-    assert (tie.p, tie.difference, tie.effect, tie.rows_needed(0.05)) == (1.0, 0.0, 0.0, None)
-
-
 @pytest.mark.study
 @pytest.mark.parametrize("folds", [6, 8, 10])
 def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, folds):
@@ -128,14 +119,11 @@ def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_stu
     assert agrees(sum(Wilcoxon(tuple(random.normal(0, 1, folds))).p < 0.05 for _ in range(count)), count, 0.0)
 
 
-def test_accuracy_of_one_seed_is_mcnemars_and_all_else_a_bootstrap():
+def test_accuracy_and_all_labels_right_of_one_seed_are_mcnemars_and_all_else_a_bootstrap():
     first, second = models(np.random.default_rng(0), 60)
     one, two = {(0, -1): both(first, second)}, {(seed, -1): both(first, second) for seed in (0, 1)}
     assert judge(one, METRICS["accuracy"]).test == "McNemar, exact"
     assert judge(two, METRICS["accuracy"]).test == judge(one, METRICS["f1_macro"]).test == "paired bootstrap"
-
-
-def test_all_labels_right_of_several_labels_is_mcnemars_too():
     random = np.random.default_rng(0)
     labels, chances = random.integers(0, 2, (80, 3)), random.random((2, 80, 3))
     first, second = (Multi(labels, each) for each in chances)
@@ -148,14 +136,11 @@ def test_from_six_folds_on_it_is_wilcoxons():
     random = np.random.default_rng(0)
     folds = {(seed, fold): both(*models(random, 40)) for fold in range(6) for seed in (0, 1)}
     found = judge(folds, METRICS["accuracy"])
-    means = [
-        np.mean([folds[seed, fold].first.correct.mean() - folds[seed, fold].second.correct.mean() for seed in (0, 1)])
-        for fold in range(6)
-    ]
+    gained = {run: each.first.correct.mean() - each.second.correct.mean() for run, each in folds.items()}
+    means = [(gained[0, fold] + gained[1, fold]) / 2 for fold in range(6)]
     assert found.test == "Wilcoxon over folds" and found.differences == pytest.approx(means)
-    assert (
-        judge({run: each for run, each in folds.items() if run[1] < 5}, METRICS["accuracy"]).test == "paired bootstrap"
-    )
+    five = {run: each for run, each in folds.items() if run[1] < 5}
+    assert judge(five, METRICS["accuracy"]).test == "paired bootstrap"
 
 
 @pytest.mark.slow
@@ -166,15 +151,12 @@ def test_holm_is_statsmodels():
         assert [step.p for step in holm(ps)] == pytest.approx(multipletests(ps, method="holm")[1])
 
 
-def test_holm_by_hand():
+def test_holm_by_hand_and_p_after_it_is_below_5_percent_exactly_where_p_is_below_the_level_of_its_step():
     steps = holm([0.04, 0.001, 0.03, 0.012])
     assert [step.p for step in steps] == pytest.approx([0.06, 0.004, 0.06, 0.036])
     assert [0.05 / step.alpha for step in steps] == pytest.approx([2, 4, 2, 3])
     steps = holm([0.03, 0.04])  # 0.04 alone would pass its own step; after 0.03 has failed at 0.025 it must not
     assert [step.alpha for step in steps] == [0.025, 0.025] and [step.p for step in steps] == [0.06, 0.06]
-
-
-def test_p_after_holm_is_below_5_percent_exactly_where_p_is_below_the_level_of_its_step():
     for ps in np.random.default_rng(0).random((20, 7)) ** 5:
         assert [step.p < 0.05 for step in holm(ps)] == [p < step.alpha for p, step in zip(ps, holm(ps), strict=True)]
 
@@ -218,7 +200,7 @@ def test_verdicts(pair, words):
     assert verdict(pair, {"X": "A", "Y": "B"}) == words.replace("X", "A").replace("Y", "B")
 
 
-def test_pairs_are_told_in_one_sentence():
+def test_pairs_are_told_in_one_sentence_and_every_winner_is_named():
     assert finding([PAIR]) == "X is better than Y."
     assert finding([TIE]) == "X and Y cannot be told apart; about 900 rows needed."
     assert finding([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
@@ -226,10 +208,7 @@ def test_pairs_are_told_in_one_sentence():
     assert finding(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."
     ties = [TIE | {"first": one, "second": two} for one, two in ("XY", "XZ", "YZ")]
     assert finding(ties) == "No two of the 3 models can be told apart."
-
-
-def test_every_winner_is_named():
-    """A and B beat C and D, B beats E alone."""
+    # A and B beat C and D, B beats E alone.
     wins = [PAIR | {"first": one, "second": other} for one in "AB" for other in "CD"]
     ties = [TIE | {"first": "A", "second": "B"}, TIE | {"first": "A", "second": "E"}]
     assert finding([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs cannot be told apart."

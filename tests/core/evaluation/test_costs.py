@@ -28,12 +28,6 @@ def test_no_threshold_is_cheaper_than_the_cheapest(seed):
     assert found <= min(by_hand(own, chance, ratio, limit) for limit in np.linspace(0, 1, 401)) + 1e-12
 
 
-def test_a_probability_of_0_is_never_predicted_and_one_of_1_can_be_left_out():
-    own, chance = np.array([True, False]), np.array([0.0, 1.0])
-    assert by_hand(own, chance, 100, cheapest(own, chance, 100)) == pytest.approx(50)
-    assert cheapest(own, chance, 100) == 1.0
-
-
 @pytest.mark.parametrize("ratio", [0.25, 1, 4])
 def test_of_calibrated_probabilities_it_is_elkans(ratio):
     random = np.random.default_rng(0)
@@ -55,9 +49,12 @@ def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
     assert found["interval"] == pytest.approx([each.mean() + z * deviation for z in (-1.96, 1.96)], abs=0.04)
 
 
-def test_without_rows_or_a_ratio_that_weighs_something_no_threshold_is_chosen():
+def test_without_rows_or_a_weight_no_threshold_is_chosen_and_0_is_never_predicted_and_1_can_be_left_out():
     for ratio in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="a number above 0"):
             cheapest(OWN, CHANCE, ratio)
     with pytest.raises(InputError, match="there are none"):
         cheapest(OWN[:0], CHANCE[:0], 2)
+    own, chance = np.array([True, False]), np.array([0.0, 1.0])
+    assert by_hand(own, chance, 100, cheapest(own, chance, 100)) == pytest.approx(50)
+    assert cheapest(own, chance, 100) == 1.0

@@ -16,6 +16,7 @@ from core.evaluation.differences import (
     indicate,
 )
 
+pytestmark = pytest.mark.slow
 WORDS = np.array([f"w{number}" for number in range(2000)], object)
 FREQUENT = 1 / np.arange(1, 2001)
 FREQUENT = FREQUENT / FREQUENT.sum()
@@ -40,7 +41,6 @@ def measure(found, name):
     return row
 
 
-@pytest.mark.slow
 def test_texts_that_are_drawn_alike_raise_no_warning():
     rng = np.random.default_rng(0)
     found = compare(side(rng, 400), side(rng, 150))
@@ -65,8 +65,7 @@ def test_of_words_with_a_tag_each_the_tags_that_a_text_has_are_compared():
     assert "test has other labels: texts with B-PER 8" in warning and "score test" in warning
 
 
-@pytest.mark.slow
-def test_other_labels_are_told_with_the_class_that_differs_most():
+def test_other_labels_are_told_with_the_class_that_differs_most_also_of_several_labels():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400, 0.5), side(rng, 200, 0.8)
     found = compare(first, other)
@@ -79,30 +78,19 @@ def test_other_labels_are_told_with_the_class_that_differs_most():
     (sentence,) = found["warnings"]
     assert sentence.startswith(f"Compared with training, test has other labels: bad {100 * shares[1]:.1f} %, not")
     assert sentence.endswith("points; chi-square test).") and "95 % interval −" in sentence
-
-
-@pytest.mark.slow
-def test_of_several_labels_the_one_that_differs_is_told():
-    rng = np.random.default_rng(0)
     first = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.4]))
     other = ComparedTexts(texts(rng, 300), np.column_stack([rng.random(300) < 0.3, rng.random(300) < 0.7]))
     row = measure(compare(first, other), "labels")
     assert (row["about"], row["test"], row["differs"]) == ("good", "score test", True)
 
 
-@pytest.mark.slow
-def test_longer_texts_are_told_as_a_ratio():
+def test_longer_texts_are_told_as_a_ratio_and_unknown_words_against_held_out_training_texts():
     rng = np.random.default_rng(0)
     found = compare(side(rng, 300), side(rng, 100, low=12, high=30))
     row = measure(found, "length")
     assert row["differs"] and 1.8 < 1 + row["difference"] < 3 and row["interval"][0] > 0.5
     assert row["other"] / row["training"] == pytest.approx(1 + row["difference"])
     assert "has longer texts: typically" in " ".join(found["warnings"])
-
-
-@pytest.mark.slow
-def test_unknown_words_are_compared_with_those_of_held_out_training_texts():
-    rng = np.random.default_rng(0)
     first, other = side(rng, 400), side(rng, 100)
     strange = other._replace(texts=[text.replace("w1 ", "zq1 ").replace("w2 ", "zq2 ") for text in other.texts])
     row = measure(compare(first, strange), "words")
@@ -110,7 +98,6 @@ def test_unknown_words_are_compared_with_those_of_held_out_training_texts():
     assert not measure(compare(first, other), "words")["differs"]
 
 
-@pytest.mark.slow
 def test_texts_of_training_and_repeats_are_told_against_chance():
     rng = np.random.default_rng(0)
     first, other = side(rng, 400), side(rng, 100)
@@ -126,12 +113,10 @@ def test_texts_of_training_and_repeats_are_told_against_chance():
     assert not measure(fewer, "repeats")["differs"], "fewer repeats are no reason to warn"
 
 
-@pytest.mark.slow
 def test_a_small_difference_is_not_told_however_sure_it_is():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(6_000)
-    first, other = (
-        ComparedTexts(few * 60, indicate((numbers < share * 6_000).astype(int), 2)) for share in (0.50, 0.53)
-    )
+    has = (indicate((numbers < share * 6_000).astype(int), 2) for share in (0.50, 0.53))
+    first, other = (ComparedTexts(few * 60, each) for each in has)
     row = measure(compare(first, other), "labels")
     assert row["p_holm"] < ALPHA and not row["differs"]
 
@@ -144,7 +129,6 @@ def test_too_few_texts_are_not_compared(n):
     assert found["left_out"] == f"{n} texts beside 100 of training: too few to compare, 25 are needed"
 
 
-@pytest.mark.slow
 def test_rare_classes_are_counted_together():
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1, 2, 3, 4], [200, 180, 3, 2, 2]))
@@ -179,7 +163,6 @@ LARGER = in_full((300, 100, 0), (600, 200, 0.1))
 
 
 @pytest.mark.study
-@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n", "repeated"), [(60, 25, 0), (150, 60, 0.3), *LARGER])
 def test_the_rate_of_false_alarms_is_the_one_that_is_said(studies, m, n, repeated):
     count = studies(1000, few=100)

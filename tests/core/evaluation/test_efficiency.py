@@ -57,7 +57,7 @@ def test_an_error_inside_the_model_is_not_swallowed():
     assert model.training
 
 
-def test_memory_is_what_is_alive_at_once():
+def test_memory_is_what_is_alive_at_once_and_views_and_work_in_place_take_none():
     """Two layers of 1 000 floats each on 10 rows: the second result is made while the first is held."""
 
     class Two(nn.Module):
@@ -76,8 +76,6 @@ def test_memory_is_what_is_alive_at_once():
     given = 1000 * 4 + 10 * 8 + 10
     assert peak_memory(Two(), batch) == given + 2 * 10 * 1000 * 4
 
-
-def test_views_and_work_in_place_take_no_memory():
     class Views(nn.Module):
         def forward(self, batch):
             logits = batch.ids.view(-1).reshape(2, 2).T.add_(1)
@@ -86,7 +84,7 @@ def test_views_and_work_in_place_take_no_memory():
     assert peak_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
 
 
-def test_the_texts_measured_are_spread_like_all():
+def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
     seen = []
 
     class Watched(Slow):
@@ -104,9 +102,6 @@ def test_the_texts_measured_are_spread_like_all():
     assert (found["rows"], found["tokens"], found["one"]["rows"], found["one"]["tokens"]) == (64, 636, 1, 321)
     assert found["device"] == "cpu" and found["processor"]
     assert torch.get_num_threads() == before
-
-
-def test_few_texts_are_enough():
     found = inference(Slow(), TokenTable.of([[2, 3]]))
     assert (found["rows"], found["one"]["rows"]) == (1, 1)
 

@@ -8,21 +8,15 @@ from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 
 
-def test_values_stand_by_size_and_rare_ones_together_at_the_end():
+def test_values_stand_by_size_rare_ones_together_at_the_end_and_thirty_have_a_group_of_their_own():
     column = pd.Series(["b"] * 12 + ["a"] * 12 + ["c"] * 30 + ["rare"] * 3 + [None] + ["x"])
     found = grouped(column)
     assert found.names == ("c", "a", "b", "3 rare values")
     assert (found.folded, found.folded_rows) == (3, 5)
     assert np.bincount(found.place).tolist() == [30, 12, 12, 5]
     assert [found.names[place] for place in found.place[[0, 12, 24, -1]]] == ["b", "a", "c", "3 rare values"]
-
-
-def test_a_single_rare_value_keeps_its_name_and_two_values_are_never_folded():
     assert grouped(pd.Series(["a"] * 20 + ["b"] * 20 + ["c"])).names == ("a", "b", "c")
     assert grouped(pd.Series(["a", "b", "b"])).names == ("b", "a")
-
-
-def test_thirty_values_have_a_group_of_their_own():
     found = grouped(pd.Series([f"v{n}" for n in range(40) for _ in range(10 + n)]))
     assert len(found.names) == 31 and found.names[0] == "v39" and found.names[-1] == "10 rare values"
 

@@ -82,12 +82,7 @@ def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_b
         assert found[name][0] <= metrics[name] <= found[name][1]
 
 
-def test_what_is_undefined_has_no_interval():
-    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
-    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
-
-
-def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_has_none():
+def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_or_undefined_none():
     """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
     labels = np.repeat([0, 1], 6)
     found = intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
@@ -95,6 +90,8 @@ def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resam
     assert set(found) == {"accuracy", "ece"}, "no resample differs: nothing says how uncertain they are"
     for row in class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
         assert row == {part: pytest.approx([0.609666, 1.0], abs=1e-6) for part in ("precision", "recall")}
+    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
+    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
 
 
 @pytest.mark.parametrize(
@@ -176,14 +173,11 @@ def test_the_intervals_of_a_class_are_wilsons_and_of_f1_that_of_a_loop_over_resa
         assert row["recall"] == list(wilson(right, own[:, number].sum()))
 
 
-def test_a_class_that_is_never_predicted_has_no_interval_of_its_precision():
+def test_a_class_never_predicted_has_no_interval_of_precision_and_several_labels_have_theirs_at_thresholds():
     own = np.array([[True], [False]] * 20)
     (found,) = class_intervals(own, np.zeros_like(own))
     assert set(found) == {"recall"} and found["recall"] == list(wilson(0, 20))
     assert class_intervals(own[:0], own[:0]) == [{}]
-
-
-def test_the_intervals_of_several_labels_are_at_the_thresholds():
     random = np.random.default_rng(2)
     labels, probabilities = random.random((60, 2)) < 0.4, random.random((60, 2))
     found = per_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
@@ -250,7 +244,7 @@ def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
         assert np.abs(band.low - low).max() < 0.06 and np.abs(band.high - high).max() < 0.06
 
 
-def test_the_curve_lies_inside_its_band():
+def test_the_curve_lies_inside_its_band_and_many_rows_are_thinned_to_points_along_it():
     own, chance = band_case(500, seed=4)
     found = bands(own, chance)
     false, true, _ = sk.roc_curve(own, chance, drop_intermediate=False)
@@ -258,9 +252,6 @@ def test_the_curve_lies_inside_its_band():
     curve = np.interp(found.roc.x, false, true)
     assert (found.roc.low <= curve + 1e-9).all() and (curve <= found.roc.high + 1e-9).all()
     assert found.roc.low[-1] == found.roc.high[-1] == 1
-
-
-def test_many_rows_are_thinned_to_points_along_the_curve_also_of_a_rare_class():
     own, chance = band_case(20_000, seed=5, share=0.01)
     found = bands(own, chance)
     assert module.POINTS / 2 < len(found.pr.x) <= module.POINTS + 1

@@ -52,10 +52,8 @@ def test_counted_metrics_equal_scikit_learn(case):
         assert [found[name] for name in names] == pytest.approx(list(expected[:3]))
     classes = range(probabilities.shape[1])
     assert found["loss"] == pytest.approx(sk.log_loss(labels, probabilities, labels=classes))
-    brier = np.mean(
-        [sum((p - (c == y)) ** 2 for c, p in enumerate(row)) / 2 for y, row in zip(labels, probabilities, strict=True)]
-    )
-    assert found["brier"] == pytest.approx(brier)
+    apart = probabilities - np.eye(len(classes))[labels]
+    assert found["brier"] == pytest.approx((apart**2).sum(1).mean() / 2)
     assert confusion(labels, predicted, len(classes)) == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
 
 
@@ -96,7 +94,7 @@ def test_curves_equal_scikit_learn(case):
     np.testing.assert_allclose(found["threshold"], thresholds[::-1])
 
 
-def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
+def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_why():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
     reasons = left_out(labels, probabilities, "abc")
@@ -105,6 +103,14 @@ def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
     assert all(math.isfinite(value) for value in found.values())
     assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
     assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
+    labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
+    assert evaluate(labels, probabilities) == {}
+    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
+    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
+    assert roc_points(labels, probabilities, 1)["fpr"] == []
+    labels, probabilities = np.array([0, 1, 2]), np.eye(3)
+    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
+    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
 @pytest.mark.slow
@@ -125,20 +131,6 @@ def test_measures_of_a_scale_equal_scikit_learn(case):
     else:
         assert reasons["quadratic_kappa"] == "every row is of one class, and predicted so"
     assert set(metrics_of("single", ordered=True)) == {*found, *reasons}
-
-
-def test_without_an_order_there_is_no_scale():
-    labels, probabilities = np.array([0, 1, 2]), np.eye(3)
-    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
-    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
-
-
-def test_no_rows_have_no_metrics():
-    labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
-    assert evaluate(labels, probabilities) == {}
-    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
-    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
-    assert roc_points(labels, probabilities, 1)["fpr"] == []
 
 
 def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
@@ -218,22 +210,18 @@ def test_ranking_metrics_of_labels_equal_scikit_learn(case):
     labels, probabilities, _ = case
     found = evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
-    assert found["average_precision"] == pytest.approx(
-        sk.average_precision_score(labels, probabilities, average="macro")
-    )
+    precision = sk.average_precision_score(labels, probabilities, average="macro")
+    assert found["average_precision"] == pytest.approx(precision)
     assert set(found) == set(metrics_of("multi"))
 
 
-def test_what_cannot_be_ranked_is_left_out_with_its_reason():
+def test_what_cannot_be_ranked_is_left_out_with_its_reason_and_exactly_the_threshold_is_not_said():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
     reasons = left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
     assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
     assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
     assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(metrics_of("multi"))
-
-
-def test_a_probability_of_exactly_the_threshold_is_not_said():
     found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
@@ -278,9 +266,8 @@ def assert_each(found, true, said, probabilities):
     """Each class has the numbers of scikit-learn, and areas where some rows have it and others have not."""
     expected = sk.precision_recall_fscore_support(true, said, average=None, zero_division=0)
     for number, row in enumerate(found.values()):
-        assert [row[part] for part in ("precision", "recall", "f1", "support")] == pytest.approx(
-            [column[number] for column in expected]
-        )
+        numbers = [row[part] for part in ("precision", "recall", "f1", "support")]
+        assert numbers == pytest.approx([column[number] for column in expected])
         own, column = true[:, number], probabilities[:, number]
         assert ("roc_auc" in row) == ("average_precision" in row) == (0 < own.sum() < len(own))
         if "roc_auc" in row:

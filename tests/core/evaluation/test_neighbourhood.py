@@ -1,7 +1,5 @@
 """Nearest rows and the purity of neighbourhoods against scikit-learn and against closed formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
@@ -40,15 +38,12 @@ def test_not_all_distances_are_computed_and_repeated_rows_and_an_offset_change_n
     assert (found[0] == every[0]).all() and found[1] == pytest.approx(every[1], abs=1e-12)
 
 
-def test_of_ties_the_first_rows_are_the_nearest():
+def test_of_ties_the_first_rows_are_the_nearest_and_a_row_is_only_left_out_of_its_own_neighbours(clouds):
     points = np.array([[2.0], [1], [1], [0], [1], [3], [1]])
     assert nearest(np.array([[0.0]]), points, 3)[0].tolist() == [[3, 1, 2]]
     assert nearest(np.array([[1.0], [0]]), points, 5)[0].tolist() == [[1, 2, 4, 6, 0], [3, 1, 2, 4, 6]]
     same = np.zeros((3_000, 500))
     assert nearest(same[:2], same, 3, np.arange(2))[0].tolist() == [[1, 2, 3], [0, 2, 3]]
-
-
-def test_a_row_is_only_left_out_of_its_own_neighbours(clouds):
     points, _ = clouds
     rows, distances = nearest(points[4:5], points, 3)
     assert rows[0, 0] == 4 and distances[0, 0] == 0
@@ -57,14 +52,11 @@ def test_a_row_is_only_left_out_of_its_own_neighbours(clouds):
     assert nearest(points[:0], points, 3)[0].shape == (0, 3)
 
 
-def test_purity_is_the_share_of_the_ten_nearest_others_with_the_same_class(clouds):
+def test_purity_is_the_share_of_the_ten_nearest_others_with_the_same_class_or_set_of_labels(clouds):
     points, labels = clouds
     rows = NearestNeighbors(n_neighbors=10).fit(points.astype(float)).kneighbors(return_distance=False)
     assert purity(points, labels) == pytest.approx((labels[rows] == labels[:, None]).mean(1))
     assert purity(points[:11], labels[:11]) is None
-
-
-def test_of_several_labels_only_the_same_set_is_the_same():
     points = np.arange(12.0)[:, None]
     labels = np.zeros((12, 2), int)
     labels[6:, 0] = 1
@@ -72,9 +64,6 @@ def test_of_several_labels_only_the_same_set_is_the_same():
     found = purity(points, labels)
     assert found[0] == 0.5, "of the ten nearest others of the first, five have no label as it has"
     assert found[11] == 0
-
-
-def test_purity_by_chance_is_that_of_every_possible_neighbour():
     labels = np.repeat([0, 1, 2], [5, 3, 2])
     same = labels[:, None] == labels
     np.fill_diagonal(same, False)

@@ -47,10 +47,15 @@ def test_rows_come_back_in_the_order_of_the_texts(batch_size):
     assert {each.dtype for each in (found.logits, found.probabilities, found.pooled)} == {np.dtype(np.float32)}
 
 
-def test_no_texts_give_no_rows_of_the_right_width():
+def test_no_texts_give_no_rows_of_the_right_width_and_a_plain_function_is_a_model():
     found = predict_texts(Counts(), TOKENIZER, [])
     assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
     assert by_passage(counted, [], 3).whole.logits.shape == (0, 2)
+
+    def silent(batch, *, intervene=None):
+        return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
+
+    np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
 def test_the_model_is_left_as_it_was_found_also_after_an_error():
@@ -69,13 +74,6 @@ def test_batches_hold_texts_of_similar_length_and_an_intervention_reaches_every_
     predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
     assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
     assert model.changed == [change] * 3
-
-
-def test_a_plain_function_is_a_model():
-    def silent(batch, *, intervene=None):
-        return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
-
-    np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

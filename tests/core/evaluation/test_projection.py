@@ -1,7 +1,5 @@
 """Maps of embeddings against scikit-learn and against their own definitions."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -49,24 +47,16 @@ def test_pca_never_flips(clouds):
     assert (first.axes[np.arange(2), np.abs(first.axes).argmax(1)] > 0).all()
 
 
-def test_silhouettes_are_those_of_scikit_learn_in_both_spaces(clouds):
+def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_than_asked_or_a_reason(clouds):
     points, labels = clouds
     made = project(points, labels, ProjectionConfig("pca"))
     assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
     assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
     assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
-
-
-def test_a_single_class_has_no_silhouette_but_neighbours(clouds):
-    points, labels = clouds
     found = measure(points, points[:, :2], np.zeros_like(labels), 100, 0)
     assert "fewer than two classes" in found.reason
     assert found.space.size == 0
     assert 0 < found.preserved < 1
-
-
-def test_quality_is_measured_on_no_more_rows_than_asked(clouds):
-    points, labels = clouds
     made = project(points, labels, ProjectionConfig("pca", rows=20))
     assert len(made.places) == 60
     assert len(made.quality.rows) == len(made.quality.space) == 20
@@ -160,7 +150,7 @@ def test_it_is_the_kernel_estimate_of_scipy(two_clouds):
     assert found.values == pytest.approx(expected, abs=0.02 * expected.max())
 
 
-def test_its_mass_is_one_and_its_lines_enclose_the_share_that_they_say(two_clouds):
+def test_its_mass_is_one_its_lines_enclose_the_share_that_they_say_and_points_on_a_line_have_no_field(two_clouds):
     found = density(two_clouds)
     cell = (found.x[1] - found.x[0]) * (found.y[1] - found.y[0])
     assert found.values.sum() * cell == pytest.approx(1, abs=1e-6)
@@ -168,8 +158,5 @@ def test_its_mass_is_one_and_its_lines_enclose_the_share_that_they_say(two_cloud
         assert found.values[found.held <= share].sum() * cell == pytest.approx(share, abs=0.01)
     dense, far = np.unravel_index(found.values.argmax(), found.values.shape), (0, 0)
     assert found.held[dense] < 0.01 and found.held[far] == pytest.approx(1)
-
-
-def test_points_on_a_line_have_no_field():
     assert density(np.column_stack([np.arange(9.0), np.ones(9)])) is None
     assert density(np.zeros((1, 2))) is None

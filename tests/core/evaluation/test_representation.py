@@ -1,7 +1,5 @@
 """Silhouettes: scikit-learn's numbers, quicker, and a reason where there are none."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -38,23 +36,24 @@ def test_samples_equal_scikit_learn(rows, classes, width, seed):
     np.testing.assert_allclose(found, reference(points, labels), atol=1e-5)
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_blocks_change_nothing_and_far_from_the_origin_nothing_is_lost(monkeypatch):
     points, labels = clusters(50, 3, 4, 0)
     whole = silhouette(points, labels, ["a", "b", "c"]).samples
     monkeypatch.setattr(representation, "_BLOCK", 50 * 7)
     np.testing.assert_allclose(silhouette(points, labels, ["a", "b", "c"]).samples, whole, atol=1e-12)
+    points, labels = clusters(60, 2, 3, 2)
+    points = (points * 0.01 + 1000).astype(np.float32)
+    found = silhouette(points, labels, ["a", "b"]).samples
+    np.testing.assert_allclose(found, reference(points.astype(float), labels), atol=1e-5)
 
 
-def test_overall_and_per_class_are_means_of_the_samples():
+def test_overall_and_per_class_are_means_of_the_samples_and_a_class_with_one_row_counts_zero():
     points, labels = clusters(50, 3, 4, 1)
     found = silhouette(points, labels, ["a", "b", "c"])
     assert found.overall == pytest.approx(reference(points, labels).mean(), abs=1e-5)
     assert found.per_class["b"] == pytest.approx(reference(points, labels)[labels == 1].mean(), abs=1e-5)
     assert found.summary() == {"rows": 50, "of": 50, "overall": found.overall, "per_class": found.per_class}
     assert json.loads(json.dumps(found.summary(), allow_nan=False)) == found.summary()
-
-
-def test_a_class_with_one_row_counts_zero_and_one_without_rows_is_absent():
     points = np.array([[0.0], [1.0], [9.0]], np.float32)
     found = silhouette(points, np.array([0, 0, 2]), ["a", "b", "c"])
     np.testing.assert_allclose(found.samples, [8 / 9, 7 / 8, 0])
@@ -62,14 +61,6 @@ def test_a_class_with_one_row_counts_zero_and_one_without_rows_is_absent():
     assert silhouette(np.full((8, 3), 0.1, np.float32), np.arange(8) % 2, ["a", "b"]).overall == 0, "all the same"
     apart = np.repeat(np.array([[0.1, 7.3], [4.7, -0.3]], np.float32), 4, axis=0)
     assert silhouette(apart, np.repeat([0, 1], 4), ["a", "b"]).overall == 1, "separated duplicates"
-
-
-def test_far_from_the_origin_nothing_is_lost():
-    points, labels = clusters(60, 2, 3, 2)
-    points = (points * 0.01 + 1000).astype(np.float32)
-    np.testing.assert_allclose(
-        silhouette(points, labels, ["a", "b"]).samples, reference(points.astype(float), labels), atol=1e-5
-    )
 
 
 def test_above_the_limit_a_seeded_sample_is_compared_and_recorded():
@@ -117,14 +108,11 @@ def test_each_is_the_mean_of_the_tokens_of_its_text_alone(preset):
         assert found[:, row] == pytest.approx(np.array(expected), abs=1e-5)
 
 
-def test_behind_the_last_layer_without_a_norm_stands_what_a_linear_head_reads():
+def test_behind_the_last_layer_stands_what_a_linear_head_reads_before_the_first_embeddings_and_positions():
     of = reader("vanilla", norm_place="post")
     found = read_layers(of.model, of.tokenizer, TEXTS)
     assert found[-1] == pytest.approx(predict_texts(of.model, of.tokenizer, TEXTS).pooled, abs=1e-5)
     assert np.abs(found[0] - found[-1]).max() > 0.1
-
-
-def test_what_enters_the_first_layer_is_the_mean_of_embeddings_and_positions():
     of = reader("vanilla", position="none")
     ids = of.tokenizer.encode_batch(["bad good"])[0]
     rows = of.model.embedding.weight[list(ids)].detach().numpy() * of.model.scale

@@ -28,19 +28,28 @@ def accuracy(*pairs, draws=1000):
     return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
-def test_it_sees_a_difference_that_each_interval_alone_would_hide():
+def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where_the_metric_does():
     worse = np.random.default_rng(0).random(1000) < 0.8
     better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
     found = accuracy(both(better, worse))
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
     assert 0 < found.difference < 0.02 and found.significant and found.low is None
     assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
+    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).interval(1e-4)
+    assert low < 0.7 and high == 1.0
+    found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
+    assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
-def test_of_one_classifier_with_itself_it_finds_nothing():
+def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_same_rows_are_no_more_texts():
     one = np.arange(100) % 3 > 0
     found = accuracy(both(one, one), both(one, one))
     assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, None, None, 1.0, 2)
+    random = np.random.default_rng(2)
+    first, second = random.random(400) < 0.72, random.random(400) < 0.7
+    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
+    assert (many.runs, many.rows) == (5, 400)
+    assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
 
 
 @pytest.mark.parametrize(("differing", "told"), [(2, False), (9, False), (10, True)])
@@ -51,21 +60,20 @@ def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told
     assert (found.interval(0.001) is not None) == told == (found.rows_needed(0.05) is not None)
 
 
-def test_an_interval_ends_where_the_metric_does_and_where_all_rows_favour_one_p_is_that_of_the_signs():
-    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).interval(1e-4)
-    assert low < 0.7 and high == 1.0
-    found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
-    assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
-
-
 @pytest.mark.slow
-def test_the_width_for_one_seed_is_that_of_the_differences_of_rows():
+def test_the_width_is_that_of_the_differences_of_rows_and_wider_for_seeds_that_disagree():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
     found = accuracy(both(first, second))
     spread = (first.astype(float) - second).std() / math.sqrt(2000)
     assert found.high - found.low == pytest.approx(2 * 1.96 * spread, rel=0.1)
     assert accuracy(both(second, first)).low == pytest.approx(-found.high)
+    base = np.arange(2000) % 10 > 2
+    near, far = base.copy(), base.copy()
+    near[:60], far[:600] = True, True
+    alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
+    assert alike.significant and not apart.significant
+    assert apart.high - apart.low > 5 * (alike.high - alike.low)
 
 
 @pytest.mark.parametrize(("one", "other"), [(5, 0), (8, 1), (12, 3), (30, 12), (40, 38)])
@@ -74,24 +82,6 @@ def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_
     second = np.array([False] * one + [True] * other + [True, False] * 50)
     exact = binomtest(one, one + other).pvalue
     assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
-
-
-def test_more_seeds_on_the_same_rows_are_no_more_texts():
-    random = np.random.default_rng(2)
-    first, second = random.random(400) < 0.72, random.random(400) < 0.7
-    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
-    assert (many.runs, many.rows) == (5, 400)
-    assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
-
-
-@pytest.mark.slow
-def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
-    base = np.arange(2000) % 10 > 2
-    near, far = base.copy(), base.copy()
-    near[:60], far[:600] = True, True
-    alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
-    assert alike.significant and not apart.significant
-    assert apart.high - apart.low > 5 * (alike.high - alike.low)
 
 
 def test_folds_are_drawn_apart_and_their_rows_add_up():
@@ -109,9 +99,7 @@ FURTHER = in_full((2, 0.2), (3, 0.0), (5, 0.2))
 @pytest.mark.study
 @pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "between"), [(1, 0.0), (3, 0.2), *FURTHER])
-def test_where_two_procedures_are_equally_good_p_is_below_5_percent_in_5_percent_of_studies_at_most(
-    studies, seeds, between
-):
+def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, seeds, between):
     """Rows differ in how hard they are, for each procedure in its own way; seeds are better or worse by chance."""
     random, rows, count = np.random.default_rng(seeds), 200, studies(2000, few=300)
 
@@ -155,9 +143,8 @@ def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
         metric(np.where(swap, tables[1], tables[0])) - metric(np.where(swap, tables[0], tables[1]))
         for swap in (np.array(each)[:, None] for each in itertools.product([False, True], repeat=10))
     ]
-    assert swapped_variance(*map(list, tables)) ** 0.5 == pytest.approx(
-        np.quantile(np.abs(all_swaps), 0.95) / norm.isf(0.025), rel=0.06
-    )
+    expected = np.quantile(np.abs(all_swaps), 0.95) / norm.isf(0.025)
+    assert swapped_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
 
 
 def test_one_too_sure_and_one_too_timid_are_not_swapped():

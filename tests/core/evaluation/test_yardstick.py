@@ -54,7 +54,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_every_split_but_train_is_measured_and_test_also_by_phenomenon():
+def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_are_any():
     result = yardstick(dataset())
     assert result["model"] == "tfidf-logreg"
     assert result["C"] == 0.25
@@ -64,11 +64,8 @@ def test_every_split_but_train_is_measured_and_test_also_by_phenomenon():
     assert result["splits"]["test"]["f1_macro"] > 0.5
     assert result["phenomena"] == {"negation": 0, "plain": 1}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
-
-
-def test_data_without_phenomena_or_validation_has_a_yardstick_too():
     splits = {"train": frame(60, 0), "test": frame(20, 1)}
-    result = yardstick(dataset(splits=splits))
+    result = yardstick(dataset(splits=splits, fingerprint="g"))
     assert (result["phenomena"], set(result["splits"])) == ({}, {"test"})
 
 
@@ -85,10 +82,14 @@ def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
     assert answers.sum(1) == pytest.approx(np.ones(82))
 
 
-def test_it_is_fitted_where_no_answers_are_kept(cache):
+def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cache, tmp_path, monkeypatch, capsys):
     answers = yardstick_answers("f", ("bad", "good"), ["good", "bad"], dataset)
     assert answers.argmax(1).tolist() == [1, 0]
     assert len(list(cache.glob("*.npz"))) == 1
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file" / "inside"))
+    assert yardstick(dataset())["splits"]["test"]["accuracy"] == 60 / 80
+    assert "the yardstick is not kept" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -130,13 +131,6 @@ def test_a_damaged_file_is_replaced(content, cache):
     again = yardstick(dataset())
     assert again["splits"] == first["splits"]
     assert json.loads(path.read_text()) == again
-
-
-def test_an_unwritable_cache_is_only_a_warning(tmp_path, monkeypatch, capsys):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file" / "inside"))
-    assert yardstick(dataset())["splits"]["test"]["accuracy"] == 60 / 80
-    assert "the yardstick is not kept" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Random draws, and rates that are told only where the rows that were read can tell."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -27,14 +25,11 @@ def told(codes, keys):
     return rates(codes.coded(), keys, draws(codes))
 
 
-def test_a_draw_knows_no_order_and_a_larger_one_holds_it():
+def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kept_twice(codes):
     assert drawn(KEYS, 75, 3) == drawn(KEYS[::-1], 75, 3) == drawn(KEYS, 150, 3)[:75]
     assert set(drawn(KEYS, 75, 3)) != set(drawn(KEYS, 75, 4))
     counts = Counter(key for seed in range(100) for key in drawn(KEYS, 50, seed))
     assert chisquare([counts[key] for key in KEYS]).pvalue > 0.01, "every row is drawn equally often"
-
-
-def test_a_draw_is_kept_and_the_same_one_is_not_kept_twice(codes):
     made = draw(codes, KEYS, 75, 0, "wrong", run="one", author="ann")
     assert draw(codes, KEYS[::-1], 75, 0, "the same", author="ben") == made
     assert draws(codes) == [made] and made.keys == drawn(KEYS, 75, 0) and made.population == set(KEYS)
@@ -81,12 +76,6 @@ def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
     assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
 
 
-def test_of_nothing_there_is_nothing(codes):
-    none = told(codes, [])
-    assert none["said"] == "No row is selected." and not none["complete"] and none["n"] == none["coded"] == 0
-    assert [len(sample.keys) for sample in samples([], [])] == [0]
-
-
 def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
     made = draw(codes, KEYS, 75, 0, "wrong")
     codes.code(made.keys[:40], ["irony"])
@@ -102,10 +91,13 @@ def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw
     assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
 
 
-def test_of_several_authors_it_is_said_that_any_counts(codes):
+def test_of_several_authors_it_is_said_that_any_counts_and_of_nothing_there_is_nothing(codes):
     codes.code(KEYS, ["irony"], author="ann")
     assert told(codes, KEYS)["said"] == "All are coded."
     codes.code(KEYS[:50], ["label"], author="ben")
     both = told(codes, KEYS)
     assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
     assert [row["share"] for row in both["codes"]] == [1.0, 0.25]
+    none = told(codes, [])
+    assert none["said"] == "No row is selected." and not none["complete"] and none["n"] == none["coded"] == 0
+    assert [len(sample.keys) for sample in samples([], [])] == [0]

@@ -1,7 +1,5 @@
 """Cohen's κ is that of scikit-learn, its interval that of statsmodels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -50,8 +48,7 @@ def test_two_authors_on_the_rows_that_both_have_coded(tmp_path):
         assert (row["first"], row["second"]) == (sum(first), sum(second))
         assert row["both"] == sum(np.array(first) & np.array(second))
         assert row["kappa"] == pytest.approx(cohen_kappa_score(first, second))
-    assert [each["key"] for each in found["apart"]] == [
-        key for key, a, b in zip(both, ours, theirs, strict=True) if a != b
-    ]
+    apart = [key for key, a, b in zip(both, ours, theirs, strict=True) if a != b]
+    assert [each["key"] for each in found["apart"]] == apart
     with pytest.raises(InputError, match=r"carl has coded nothing; coded have: ann, ben"):
         agreement(codes.coded(), "ann", "carl", keys)

@@ -1,7 +1,5 @@
 """Codes go out as CSV and come back as they were, whatever is written in them; bad rows are named."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -62,10 +60,8 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     (tmp_path / "out.csv").write_text(out, encoding="utf-8", newline="")
     (tmp_path / "book.csv").write_text(book_written(codes), encoding="utf-8", newline="")
     other = Codes(tmp_path / "other", "reviews.csv")
-    assert read_book(other, tmp_path / "book.csv") == {
-        "codes": len(NASTY),
-        "added": [each.name for each in codes.book()],
-    }
+    added = [each.name for each in codes.book()]
+    assert read_book(other, tmp_path / "book.csv") == {"codes": len(NASTY), "added": added}
     taken = read_back(other, table, tmp_path / "out.csv")
     assert taken == {"rows": len(NASTY) + len(NASTY) // 2, "added": []}
     assert other.coded().given == codes.coded().given and other.coded().notes == codes.coded().notes

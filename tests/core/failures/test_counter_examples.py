@@ -1,7 +1,5 @@
 """A class's list of counter-examples, and the copy that a training takes along."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 
@@ -12,7 +10,7 @@ from core.exceptions import InputError
 from core.failures.counter_examples import answers, counter_examples, keep_example, planned, remove_example
 
 
-def test_one_is_kept_once_and_taken_out(tmp_path):
+def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out(tmp_path):
     first = keep_example(tmp_path, " not bad\u0000 ", "positive", "=note", "ann", "/sentence?run=one")
     again = keep_example(tmp_path, "not bad", "positive", "another note", "ann")
     other = keep_example(tmp_path, "not bad", "negative")
@@ -22,6 +20,10 @@ def test_one_is_kept_once_and_taken_out(tmp_path):
     assert counter_examples(tmp_path) == [other]
     with pytest.raises(InputError, match="no counter-example"):
         remove_example(tmp_path, first.id)
+    link = f"sentence?text={'%E0%A6%95' * 3000}"
+    assert keep_example(tmp_path, "a", "positive", link=link).link == link
+    with pytest.raises(InputError, match="at most 30000"):
+        keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)
 
 
 def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp_path):
@@ -98,10 +100,3 @@ def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
     assert {each.breaks for each in one} == {None}  # none of these is a class of it
     with pytest.raises(InputError, match="label ''"):
         keep_example(tmp_path, "short", ["a", ""])
-
-
-def test_a_link_may_be_as_long_as_its_text_makes_it(tmp_path):
-    link = f"sentence?text={'%E0%A6%95' * 3000}"
-    assert keep_example(tmp_path, "a", "positive", link=link).link == link
-    with pytest.raises(InputError, match="at most 30000"):
-        keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)

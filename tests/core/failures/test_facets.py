@@ -1,7 +1,5 @@
 """Words of a filter: which columns are one, how many rows each option would leave, against pandas; what is typed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,9 +95,8 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
     left = web[web["truth"] == "a"]
     assert found["outcome"] == [int(left["wrong"].sum()), int((~left["wrong"]).sum()), len(left)]
     wrong = frame[frame["wrong"] & (frame["truth"] == "a")]
-    assert found["source"] == [int((wrong["source"] == name).sum()) for name in ("web", "phone")] + [
-        int(wrong["source"].isna().sum())
-    ]
+    masks = [*(wrong["source"] == name for name in ("web", "phone")), wrong["source"].isna()]
+    assert found["source"] == [int(mask.sum()) for mask in masks]
 
 
 @pytest.mark.slow

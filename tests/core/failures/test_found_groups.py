@@ -1,7 +1,5 @@
 """Groups in a space where they were planted: who is in them, what they are called, and who is in none."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -35,7 +33,7 @@ def test_planted_clouds_are_the_groups_and_what_is_strewn_belongs_to_none(plante
     assert (cluster(vectors, 10) == found).all()
 
 
-def test_a_group_is_called_by_the_words_that_mark_it_each_only_once(planted):
+def test_a_group_is_called_by_the_words_that_mark_it_and_its_numbers_are_those_of_its_rows(planted):
     _, texts, kinds = planted
     rows = np.arange(len(texts)) * 2  # of a split of which every second row was looked at
     found = named(kinds, rows, texts, 10)
@@ -45,12 +43,14 @@ def test_a_group_is_called_by_the_words_that_mark_it_each_only_once(planted):
     words = Phrases(texts).overused(kinds == 0)
     assert first.words[0] == words[0] and first.words[0].selected == 60
     assert first.places.tolist() == list(range(0, 120, 2)) and found.none.tolist() == list(range(360, 420, 2))
-
-
-def test_two_groups_never_have_the_same_name():
-    kinds = np.repeat([0, 1, 2], 20)
-    found = named(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
-    assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]
+    wrong = np.arange(len(texts)) % 3 == 0
+    frame = pd.DataFrame({"key": [f"k{row}" for row in range(len(texts))], "wrong": wrong})
+    told = SimpleNamespace(frame=frame, wrong=wrong, split="test", record=SimpleNamespace(run="r"))
+    found = report(told, named(kinds, np.arange(len(texts)), texts, 10))
+    assert [each["n"] for each in found["groups"]] == [60, 60, 60]
+    assert [each["wrong"] for each in found["groups"]] == [int(wrong[kinds == kind].sum()) for kind in range(3)]
+    assert found["groups"][0]["keys"] == [f"k{row}" for row in range(60)]
+    assert found["none"]["n"] + sum(each["n"] for each in found["groups"]) == found["looked_at"] == len(texts)
 
 
 def test_what_holds_most_of_all_is_no_group_its_parts_are():
@@ -64,20 +64,10 @@ def test_what_holds_most_of_all_is_no_group_its_parts_are():
     assert np.unique(found[:60][found[:60] >= 0]).size == 1
 
 
-def test_where_nothing_is_dense_there_is_no_group():
+def test_where_nothing_is_dense_there_is_no_group_and_two_never_have_the_same_name():
     found = cluster(np.random.default_rng(0).normal(size=(100, 20)) * np.arange(1, 101)[:, None] ** 2, 10)
     assert (found == -1).all()
     assert named(found, np.arange(100), ["a"] * 100, 10).none.tolist() == list(range(100))
-
-
-def test_its_numbers_are_those_of_its_rows(planted):
-    _, texts, kinds = planted
-    wrong = np.arange(len(texts)) % 3 == 0
-    frame = pd.DataFrame({"key": [f"k{row}" for row in range(len(texts))], "wrong": wrong})
-
-    told = SimpleNamespace(frame=frame, wrong=wrong, split="test", record=SimpleNamespace(run="r"))
-    found = report(told, named(kinds, np.arange(len(texts)), texts, 10))
-    assert [each["n"] for each in found["groups"]] == [60, 60, 60]
-    assert [each["wrong"] for each in found["groups"]] == [int(wrong[kinds == kind].sum()) for kind in range(3)]
-    assert found["groups"][0]["keys"] == [f"k{row}" for row in range(60)]
-    assert found["none"]["n"] + sum(each["n"] for each in found["groups"]) == found["looked_at"] == len(texts)
+    kinds = np.repeat([0, 1, 2], 20)
+    found = named(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
+    assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]

@@ -1,7 +1,5 @@
 """Confident learning against its definition, row by row, and texts with two labels against pandas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,14 +39,11 @@ def test_they_are_those_of_cleanlab(classes):
     assert (found.label == np.where(found.likely, first, others.argmax(1))).all()
 
 
-def test_a_class_that_no_row_has_is_nobodys_true_label():
+def test_a_class_that_no_row_has_is_no_true_label_and_each_of_several_labels_is_a_yes_or_no():
     chances = np.array([[0.1, 0.2, 0.7], [0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
     assert not suspects(np.array([0, 0, 1]), chances).likely.any()
     one = suspects(np.zeros(3, int), chances)
     assert not one.likely.any() and one.margin[0] == pytest.approx(-0.6)
-
-
-def test_of_several_labels_each_is_a_yes_or_no_of_its_own():
     has = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]])
     chances = np.array([[0.9, 0.1], [0.8, 0.95], [0.1, 0.9], [0.05, 0.8], [0.1, 0.2]])
     found = suspects(has, chances)
@@ -103,9 +98,8 @@ def found(tmp_path_factory):
 
 def test_planted_labels_stand_first_with_the_likelier_one(found):
     result, dataset = found
-    planted = {
-        text: split for split in (TRAIN, "test") for text in dataset.splits[split].query("planted == 'True'")["text"]
-    }
+    rows = {split: dataset.splits[split].query("planted == 'True'") for split in (TRAIN, "test")}
+    planted = {text: split for split, wrong in rows.items() for text in wrong["text"]}
     listed = {row["text"]: row for row in result["rows"]}
     assert len(planted) >= 4 and len(set(planted) & set(listed)) >= 4
     assert set(list(listed)[:4]) <= set(planted)

@@ -1,7 +1,5 @@
 """Changes that are kept whole, taken back exactly, and never lost, however many write."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import subprocess
@@ -21,9 +19,15 @@ from core.failures.ledger import FILE, Ledger
 WRITERS, PROCESSES, EACH = 30, 3, 2
 
 
-def test_reading_makes_no_file(tmp_path):
+def test_reading_makes_no_file_and_a_change_that_fails_leaves_nothing(tmp_path):
     assert Ledger(tmp_path / "runs").rows("codes") == [] and Ledger(tmp_path).history("x") == []
     assert not (tmp_path / "runs").exists() and not list(tmp_path.iterdir())
+    ledger = Ledger(tmp_path)
+    row = {"data": "d", "name": "a", "place": 1, "definition": "", "example": ""}
+    with pytest.raises(ZeroDivisionError), ledger.changing("d", "me", "half") as change:
+        change.put("codes", row)
+        raise ZeroDivisionError
+    assert ledger.rows("codes") == [] and ledger.history("d") == []
 
 
 @pytest.mark.slow
@@ -38,9 +42,8 @@ def test_thirty_writers_lose_nothing(tmp_path):
     with ThreadPoolExecutor(WRITERS) as pool:
         list(pool.map(write, range(WRITERS)))
     codes = Codes(tmp_path, "reviews")
-    assert {(key, *authors) for key, authors in codes.coded().given.items()} == {
-        (f"{number}-{row}", f"writer {number}") for number in range(WRITERS) for row in range(EACH)
-    }
+    written = {(f"{number}-{row}", f"writer {number}") for number in range(WRITERS) for row in range(EACH)}
+    assert {(key, *authors) for key, authors in codes.coded().given.items()} == written
     assert len(codes.ledger.history("reviews", 1000)) == WRITERS * EACH + 1
 
 
@@ -58,15 +61,6 @@ def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
     assert [each.wait(300) for each in started] == [0] * PROCESSES
     notes = Codes(tmp_path, "reviews").coded().notes
     assert set(notes) == {f"{number}-{row}" for number in range(PROCESSES) for row in range(EACH)}
-
-
-def test_a_change_that_fails_leaves_nothing(tmp_path):
-    ledger = Ledger(tmp_path)
-    row = {"data": "d", "name": "a", "place": 1, "definition": "", "example": ""}
-    with pytest.raises(ZeroDivisionError), ledger.changing("d", "me", "half") as change:
-        change.put("codes", row)
-        raise ZeroDivisionError
-    assert ledger.rows("codes") == [] and ledger.history("d") == []
 
 
 def test_each_takes_back_their_own_last_change(tmp_path):
@@ -116,17 +110,7 @@ def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
     assert codes.coded().of("k") == ("irony",)
 
 
-def test_a_file_of_a_newer_version_or_of_something_else_is_left_alone(tmp_path):
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as made:
-        made.execute("PRAGMA user_version = 99")
-    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
-        Codes(tmp_path, "d").add("irony")
-    (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
-    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
-        Codes(tmp_path, "d").book()
-
-
-def test_a_file_of_the_first_version_goes_on(tmp_path):
+def test_a_file_of_the_first_version_goes_on_and_a_newer_one_or_something_else_is_left_alone(tmp_path):
     codes = Codes(tmp_path, "d")
     codes.add("irony", author="ann")
     with sqlite3.connect(tmp_path / FILE) as made:
@@ -134,6 +118,14 @@ def test_a_file_of_the_first_version_goes_on(tmp_path):
         made.execute("PRAGMA user_version = 1")
     codes.code(["k"], ["irony"], author="ann")
     assert codes.undo("ann")["said"] == "irony: row k" and len(codes.ledger.history("d")) == 2
+    (folder := tmp_path / "newer").mkdir()
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as made:
+        made.execute("PRAGMA user_version = 99")
+    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
+        Codes(folder, "d").add("irony")
+    (folder / FILE).write_text("no database, long enough to be taken for one " * 40)
+    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
+        Codes(folder, "d").book()
 
 
 def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """Nearest training texts against cosines written out, and texts that stand in training with other labels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 
@@ -57,12 +55,9 @@ def test_neighbours_are_those_of_the_largest_cosines(near):
             assert [likeness[KNOWN.index(each.text)] for each in own] == pytest.approx(best, rel=1e-5)
 
 
-def test_a_model_without_vectors_has_neighbours_in_words_only(near):
+def test_a_model_without_vectors_has_neighbours_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
     assert {each.by for each in near[0].of([0], 2, None)[0]} == {WORDS}
-
-
-def test_the_same_text_in_training_is_counted_by_its_labels(near):
-    _, training, _ = near
+    training = near[1]
     assert training.same(["The film was GOOD", "new"])[1] == {}
     assert sum(training.same(["the film was good"])[0].values()) >= 1
 
@@ -135,12 +130,9 @@ def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nea
     assert found.report()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
 
 
-def test_nothing_selected_has_no_neighbours(table):
+def test_nothing_selected_has_no_neighbours_and_of_very_many_a_sample_is_looked_at(table, monkeypatch):
     found = common(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
     assert (found.n, found.true, found.said, found.report()["neighbours"]) == (0, 0.0, 0.0, [])
-
-
-def test_of_very_many_a_sample_is_looked_at(table, monkeypatch):
     monkeypatch.setattr(neighbours, "MOST_SELECTED", 12)
     found = common(table, np.arange(30), ASKED, TRAINING)
     assert (found.n, found.looked_at) == (30, 12) and found.found["near"].max() <= 12

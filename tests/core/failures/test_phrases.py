@@ -1,7 +1,5 @@
 """Log-odds with an informative prior against the formula written out, phrase by phrase."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -30,7 +28,7 @@ def grams(text, length):
     return found
 
 
-def test_the_numbers_are_those_of_the_formula():
+def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
     random = np.random.default_rng(0)
     words = ["not", "good", "the", "film", "was", "a", "very", "long", "day", "night"]
     texts = [", ".join(" ".join(random.choice(words, 6)) for _ in range(2)) for _ in range(300)]
@@ -48,6 +46,9 @@ def test_the_numbers_are_those_of_the_formula():
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= LEAST_Z
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
+    delta, z = log_odds(12, 400, 30, 2000)
+    assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
+    assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
 
 
 def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
@@ -79,13 +80,7 @@ def test_what_is_no_phrase_is_refused(phrase):
         words_of(phrase)
 
 
-def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
-    delta, z = log_odds(12, 400, 30, 2000)
-    assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
-    assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
-
-
-def test_a_text_that_repeats_a_word_is_no_finding_and_a_random_selection_has_none():
+def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_and_goes_over_no_mark():
     texts = [f"a {'day' if row % 2 else 'night'} by the sea" for row in range(200)]
     texts[0] += " ha" * 50
     texts[1:3] = ["ha", "ha"]
@@ -96,9 +91,6 @@ def test_a_text_that_repeats_a_word_is_no_finding_and_a_random_selection_has_non
     phrases = Phrases([" ".join(random.choice(words, 10, p=frequencies / frequencies.sum())) for _ in range(500)])
     found = [len(phrases.overused(np.isin(np.arange(500), random.choice(500, 50, False)))) for _ in range(20)]
     assert sum(found) == 0
-
-
-def test_a_phrase_stands_once_and_none_goes_over_a_mark():
     texts = ["it was not. bad at all"] * 10 + ["it was so good"] * 40
     found = [each.words for each in Phrases(texts).overused(np.arange(50) < 10)]
     assert "not bad" not in found and len(found) == len(set(found))

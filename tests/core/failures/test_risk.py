@@ -1,7 +1,5 @@
 """Risk ratios, intervals and corrections against statsmodels; counts against plain pandas."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,9 +20,8 @@ CASES = [Risk(60, 21, 500, 60), Risk(40, 1, 300, 99), Risk(200, 80, 31, 3), Risk
 @pytest.mark.parametrize("each", CASES)
 def test_ratio_p_and_interval_are_those_of_statsmodels(each):
     given = each.wrong, each.n, each.rest_wrong, each.rest_n
-    assert each.ratio == pytest.approx(
-        Table2x2([[each.wrong, each.n - each.wrong], [each.rest_wrong, each.rest_n - each.rest_wrong]]).riskratio
-    )
+    table = [[each.wrong, each.n - each.wrong], [each.rest_wrong, each.rest_n - each.rest_wrong]]
+    assert each.ratio == pytest.approx(Table2x2(table).riskratio)
     score = {"compare": "ratio", "method": "score", "correction": False}
     assert each.p == pytest.approx(reference(*given, **score).pvalue, rel=1e-9)
     for alpha in (0.05, 0.004):
@@ -68,26 +65,22 @@ def test_counts_and_excess_are_those_of_plain_pandas_sorted_by_excess():
         assert (low > 1 or high < 1) == row["differs"] == (row["p_holm"] < 0.05)
 
 
-def test_few_rows_have_counts_and_no_ratio_and_do_not_count_in_the_family():
+def test_few_rows_have_counts_and_no_ratio_and_what_only_errors_have_stands_last():
     wrong = np.arange(100) < 20
     few, many = np.arange(100) < LEAST - 1, np.arange(100) < LEAST
-    (first, second) = risk_table({"few": few, "many": many}, wrong)
-    by_name = {row["tag"]: row for row in (first, second)}
+    by_name = {row["tag"]: row for row in risk_table({"few": few, "many": many}, wrong)}
     assert by_name["few"]["n"] == LEAST - 1 and by_name["few"]["ratio"] is None and by_name["few"]["p_holm"] is None
     assert by_name["many"]["p_holm"] == by_name["many"]["p"]
+    wrong = np.arange(100) < 40
+    rows = risk_table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
+    assert [row["tag"] for row in rows] == ["half", "sure"] and rows[1]["excess"] is None and rows[1]["p"] is None
+    assert risk(wrong, wrong).rate == 1
 
 
 @pytest.mark.parametrize("wrong", [np.zeros(100, bool), np.ones(100, bool), np.zeros(0, bool)])
 def test_no_errors_nothing_but_errors_and_no_rows_give_counts(wrong):
     (row,) = risk_table({"half": np.arange(len(wrong)) < 50}, wrong)
     assert row["ratio"] is None and row["excess"] == 0 and row["wrong"] == wrong[:50].sum()
-
-
-def test_what_only_errors_have_is_counted_and_stands_last():
-    wrong = np.arange(100) < 40
-    rows = risk_table({"sure": wrong, "half": np.arange(100) % 2 == 0}, wrong, frozenset(("sure",)))
-    assert [row["tag"] for row in rows] == ["half", "sure"] and rows[1]["excess"] is None and rows[1]["p"] is None
-    assert risk(wrong, wrong).rate == 1
 
 
 def facet(name, values):
@@ -121,22 +114,13 @@ def test_a_planted_pair_is_found_and_its_parts_are_not_listed_for_it(columns):
     assert not any("c=" in str(clause) for each in found.slices for clause in each.clauses)
 
 
-def test_errors_by_chance_are_no_slice(columns):
-    for seed in range(5):
-        assert found_slices(columns, np.random.default_rng(seed).random(1000) < 0.2).slices == ()
-
-
-def test_every_option_and_pair_of_different_columns_is_tried(columns):
+def test_every_pair_of_different_columns_is_tried_and_chance_no_errors_or_errors_alone_are_no_slice(columns):
     assert found_slices(columns, np.arange(1000) % 7 == 0).tried == 9 + 3 * 9
-
-
-def test_true_and_said_class_together_are_no_slice():
-    truth, said = np.tile(["p", "q"], 200), np.repeat(["p", "q"], 200)
-    found = found_slices([facet("truth", truth.tolist()), facet("said", said.tolist())], truth != said)
-    assert found.tried == 4 and all(len(each.clauses) == 1 for each in found.slices)
-
-
-def test_without_errors_or_without_right_rows_nothing_is_found(columns):
     assert found_slices(columns, np.zeros(1000, bool)).slices == ()
     assert found_slices(columns, np.ones(1000, bool)).tried == 0
     assert found_slices([], np.arange(4) > 2).slices == ()
+    for seed in range(5):
+        assert found_slices(columns, np.random.default_rng(seed).random(1000) < 0.2).slices == ()
+    truth, said = np.tile(["p", "q"], 200), np.repeat(["p", "q"], 200)
+    found = found_slices([facet("truth", truth.tolist()), facet("said", said.tolist())], truth != said)
+    assert found.tried == 4 and all(len(each.clauses) == 1 for each in found.slices)

@@ -1,7 +1,5 @@
 """Rules against plain pandas, row by row, and refusals that say what there is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,17 +89,17 @@ def test_each_clause_is_the_same_query_of_pandas(table, clause, query):
     np.testing.assert_array_equal(found, query(table.frame).to_numpy(bool))
 
 
-def test_all_clauses_hold_and_none_is_everything(table):
+def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_codes(table):
     frame = table.frame
     found = rules.rows(rules.read(["wrong", "truth=good", "text~very"], table), table)
     expected = (frame["truth"] == "good") & (frame["said"] != "good") & frame["text"].str.contains("very")
     np.testing.assert_array_equal(found, expected)
     assert rules.rows((), table).all()
-
-
-def test_a_clause_is_written_as_it_is_read(table):
     clauses = ["wrong", "truth=so so", "margin=0.1..0.3", "text~=a", "a=b=x"]
     assert list(map(str, rules.read(clauses, table))) == clauses
+    assert [rules.of_codes(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
+    assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
+    assert all(map(rules.of_readers, ("coded", "code=a", "noted", "unnoted"))) and not rules.of_readers("noted=a")
 
 
 @pytest.mark.parametrize(
@@ -144,9 +142,3 @@ def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
 
     assert chosen("truth=loud") == [0, 2] and chosen("truth=none of them") == [1]
     assert chosen("missed=loud") == [0] and chosen("invented=loud") == [1] and chosen("invented!=loud") == [0, 2]
-
-
-def test_which_rules_speak_of_codes():
-    assert [rules.of_codes(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
-    assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
-    assert all(map(rules.of_readers, ("coded", "code=a", "noted", "unnoted"))) and not rules.of_readers("noted=a")

@@ -1,7 +1,5 @@
 """Shift: nothing where both sides are drawn alike, a planted word and the numbers of known libraries."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -72,10 +70,8 @@ def grams(text):
 @pytest.mark.slow
 def test_words_are_tested_as_fisher_and_holm_do():
     random = np.random.default_rng(3)
-    training, split = (
-        drawn(random, 120),
-        [f"{text} new" if n < 20 else text for n, text in enumerate(drawn(random, 80))],
-    )
+    training = drawn(random, 120)
+    split = [f"{text} new" if n < 20 else text for n, text in enumerate(drawn(random, 80))]
     found, tried = marked(training, split)
     sides = [[grams(text) for text in texts] for texts in (split, training)]
     every = sorted(set().union(*sides[0], *sides[1]))
@@ -95,28 +91,17 @@ def test_words_are_tested_as_fisher_and_holm_do():
     assert new.high - new.log_odds == pytest.approx(1.959964 * np.sqrt(sum(1 / part for part in parts)))
 
 
-def test_area_and_its_variance_are_those_of_the_definition():
-    random = np.random.default_rng(1)
-    scores, positive = np.round(random.normal(size=60), 1), random.random(60) < 0.4
-    wins = np.sign(scores[positive][:, None] - scores[~positive]) / 2 + 0.5
-    auc, variance = area(scores, positive)
-    assert auc == pytest.approx(roc_auc_score(positive, scores)) == pytest.approx(wins.mean())
-    m, n = wins.shape
-    assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
-
-
-def test_without_a_word_that_two_texts_have_nothing_tells_them_apart():
+def test_of_texts_that_are_few_or_nearly_all_the_same_nothing_is_told():
+    texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
+    found = shift(texts, texts, (has, has), ("a", "b"), TextConfig())
+    assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
+    found = shift(["a"] * 30, ["b"] * 5, (has[:30], has[:5]), "ab", TextConfig())
+    assert found["left_out"].startswith("30 training texts and 5 of the split") and found["words"] == []
     texts = [f"word{number}" for number in range(100)]
     assert told_apart(texts, np.arange(100) % 2 > 0, TextConfig(), silent) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_of_texts_that_are_nearly_all_the_same_nothing_is_told():
-    texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
-    found = shift(texts, texts, (has, has), ("a", "b"), TextConfig())
-    assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
-
-
-def test_means_and_shares_are_those_of_statsmodels():
+def test_means_shares_and_the_area_with_its_variance_are_those_of_libraries_and_the_definition():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
     pair = CompareMeans(DescrStatsW(second), DescrStatsW(first))
@@ -129,15 +114,15 @@ def test_means_and_shares_are_those_of_statsmodels():
         assert (found.low, found.high) == pytest.approx(confint_proportions_2indep(b, n, a, m, method="newcomb"))
         assert found.p == pytest.approx(proportions_ztest([b, a], [n, m])[1])
     assert compare_shares((0, 9), (0, 9)).p == 1.0 and compare_means(np.zeros(9), np.zeros(9))[-3:] == (0.0, 0.0, 1.0)
+    random = np.random.default_rng(1)
+    scores, positive = np.round(random.normal(size=60), 1), random.random(60) < 0.4
+    wins = np.sign(scores[positive][:, None] - scores[~positive]) / 2 + 0.5
+    auc, variance = area(scores, positive)
+    assert auc == pytest.approx(roc_auc_score(positive, scores)) == pytest.approx(wins.mean())
+    m, n = wins.shape
+    assert variance == pytest.approx(wins.mean(1).var(ddof=1) / m + wins.mean(0).var(ddof=1) / n)
 
 
 def test_a_training_text_is_compared_with_the_others():
     alone, unseen = unknown_shares(["good film", "Good day", "night", "!"], ["good night", "new day, new", ""])
     assert alone.tolist() == [0.5, 0.5, 1.0] and unseen.tolist() == [0.0, pytest.approx(2 / 3)]
-
-
-def test_of_few_texts_nothing_is_told():
-    found = shift(
-        ["a"] * 30, ["b"] * 5, (np.eye(2, dtype=bool)[[0] * 30], np.eye(2, dtype=bool)[[0] * 5]), "ab", TextConfig()
-    )
-    assert found["left_out"].startswith("30 training texts and 5 of the split") and found["words"] == []

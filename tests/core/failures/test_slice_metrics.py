@@ -1,7 +1,5 @@
 """The metrics of some rows are those of scikit-learn on these rows, with intervals; what is not defined is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,9 +74,8 @@ def test_of_several_labels_at_thresholds_of_their_own(store, run, before):
     macro, micro = (sk.f1_score(true, said, average=each) for each in ("macro", "micro"))
     values = (sk.accuracy_score(true, said), macro, micro, sk.hamming_loss(true, said))
     names = ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss")
-    assert found["metrics"] == pytest.approx(
-        {f"{before}{name}": value for name, value in zip(names, values, strict=True)}
-    )
+    expected = {f"{before}{name}": value for name, value in zip(names, values, strict=True)}
+    assert found["metrics"] == pytest.approx(expected)
     for name, value in found["metrics"].items():
         low, high = found["intervals"][name]
         assert low <= value <= high

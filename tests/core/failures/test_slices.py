@@ -1,7 +1,5 @@
 """Slices: kept for the data of a run under a name, with their sentences, and refused where they cannot be."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -30,9 +28,8 @@ def store(tmp_path):
 def test_every_run_on_the_data_has_it_and_no_other(store):
     record = store.read("one")
     save_slice(store, record, "  bad \n ones ", Selection(("truth=bad",), "test"))
-    assert [(each.name, each.select) for each in slices.slices(store, store.read("two"))] == [
-        ("bad ones", "split=test;truth=bad")
-    ]
+    [saved] = slices.slices(store, store.read("two"))
+    assert (saved.name, saved.select) == ("bad ones", "split=test;truth=bad")
     assert find_slice(store, store.read("two"), "bad ones") == Selection(("truth=bad",), "test")
     assert slices.slices(store, store.read("other-data")) == []
     store.write(dataclasses.replace(store.read("two"), data_fingerprint="with counter-examples"))
@@ -41,15 +38,11 @@ def test_every_run_on_the_data_has_it_and_no_other(store):
     assert {each.run for each in store.list()} == {"one", "two", "other-data"}
 
 
-def test_a_slice_of_what_is_wrong_holds_what_is_right_too(store):
+def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_and_another_is_refused(store):
     record = store.read("one")
     saved = save_slice(store, record, "bad ones", Selection(("wrong", "truth=bad"), "test"))
     assert saved.select == "split=test;truth=bad"
     assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
-
-
-def test_the_same_again_is_the_same_and_another_is_refused(store):
-    record = store.read("one")
     first = save_slice(store, record, "x", Selection(("wrong",)))
     assert save_slice(store, record, "x", Selection(("wrong",))) == first
     with pytest.raises(InputError, match="a slice x already, of wrong"):
@@ -76,11 +69,8 @@ def test_another_name_leaves_all_else_as_it_was(store):
     assert [each.name for each in slices.slices(store, store.read("two"))] == ["drawn anew", "other"]
     assert find_slice(store, record, "drawn anew") == Selection((rule,))
     assert rename_slice(store, record, "other", "other").name == "other"
-    for name, to, said in (
-        ("drawn", "x", "no slice drawn"),
-        ("other", "drawn anew", "already"),
-        ("other", " ", "is no"),
-    ):
+    wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
+    for name, to, said in wrong:
         with pytest.raises(InputError, match=said):
             rename_slice(store, record, name, to)
     assert [each.name for each in slices.slices(store, record)] == ["drawn anew", "other"]

@@ -1,7 +1,5 @@
 """The table of a split: its numbers against plain NumPy and pandas, and names of rows that last."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +24,7 @@ def test_every_number_of_a_row_is_that_of_its_probabilities(store):
     assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
 
 
-def test_of_several_labels_what_is_missed_and_invented_stands_beside(store):
+def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_thresholds_of_validation_decide(store):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
     answering(store, "many", chances, rows, classes=("late", "loud"))
@@ -39,32 +37,26 @@ def test_of_several_labels_what_is_missed_and_invented_stands_beside(store):
     np.testing.assert_allclose(frame["p_truth"], [0.3, 0.2, 0.8])
     np.testing.assert_allclose(frame["p_said"], [0.7, 0.8, 0.8])
     np.testing.assert_allclose(frame["margin"], [0.2, 0.3, 0.3])
-
-
-def test_of_several_labels_the_thresholds_of_validation_decide(store):
     rows = pd.DataFrame({"text": ["one"], "label": [(1,)]})
     tuned = {"tuned": {"thresholds": {"late": 0.95, "loud": 0.2}}}
-    answering(store, "many", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
-    frame = read_table(store, "many").frame
+    answering(store, "tuned", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
+    frame = read_table(store, "tuned").frame
     assert frame["said"].tolist() == ["loud"] and not frame["wrong"].any()
     np.testing.assert_allclose(frame["margin"], [0.05])
 
 
-def test_the_own_columns_stay_and_give_way_where_a_name_is_ours(store):
+def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_last(store):
     answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], ids=["7"], source=["web"]))
     table = read_table(store, "one")
     assert table.own == ("id", "data:truth", "data:ids", "source")
     assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
+    answering(store, "two", [[0.2, 0.8]], texts([1]), split="validation")
+    assert read_table(store, "two").split == "validation"
+    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
+        read_table(store, "two", "test")
 
 
 def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():
     assert keys(["a", "b", "a"])[:2] == keys(["a", "b"]) and keys(["b", "a"]) == keys(["a", "b"])[::-1]
     assert keys(["a", "a", "a"]) == [keys(["a"])[0] + end for end in ("", "-2", "-3")]
     assert keys(["\ud800"]) != keys(["?"])
-
-
-def test_the_split_is_test_or_the_last_and_what_is_not_there_is_named(store):
-    answering(store, "one", [[0.2, 0.8]], texts([1]), split="validation")
-    assert read_table(store, "one").split == "validation"
-    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
-        read_table(store, "one", "test")

@@ -1,7 +1,5 @@
 """Every tag row by row against plain pandas, of runs that were evaluated; what is absent says why."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -33,23 +31,18 @@ def trained(tmp_path_factory):
         return train(str(place / "films.csv"), "vanilla", {**TINY, "text.max_length": 8}, epochs=1, name="films")
 
 
-def test_margin_and_sure_are_queries_of_the_table(store):
+def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_its_words(store):
     random = np.random.default_rng(0)
-    answering(
-        store, "one", random.dirichlet(np.ones(3) / 3, 300), texts(random.integers(0, 3, 300)), classes=tuple("abc")
-    )
+    chances, labels = random.dirichlet(np.ones(3) / 3, 300), random.integers(0, 3, 300)
+    answering(store, "one", chances, texts(labels), classes=tuple("abc"))
     table = read_table(store, "one")
     tags, frame = Tagged(store, table), table.frame
     np.testing.assert_array_equal(tags.rows("low margin"), frame["margin"] < LOW_MARGIN)
     np.testing.assert_array_equal(tags.rows("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
-
-
-def test_the_lexicon_disagrees_where_its_words_say_the_other_side(store):
-    rows = pd.DataFrame(
-        {"text": ["what a great day", "a terrible, awful day", "the day"] * 2, "label": [0, 0, 0, 1, 1, 1]}
-    )
-    answering(store, "one", np.full((6, 2), 0.5), rows)
-    tags = Tagged(store, read_table(store, "one"))
+    said = ["what a great day", "a terrible, awful day", "the day"]
+    rows = pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]})
+    answering(store, "two", np.full((6, 2), 0.5), rows)
+    tags = Tagged(store, read_table(store, "two"))
     assert tags.rows("lexicon disagrees").tolist() == [True, False, False, False, True, False]
 
 

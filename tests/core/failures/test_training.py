@@ -1,7 +1,5 @@
 """Near duplicates against all pairs, neighbours against scikit-learn."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -41,7 +39,7 @@ def test_case_punctuation_and_order_do_not_make_a_text_another():
     assert near_duplicates([], ["a"]).tolist() == [] and near_duplicates(["a"], []).tolist() == [False]
 
 
-def test_conflicts_are_the_majority_of_ten_neighbours(monkeypatch):
+def test_conflicts_are_the_majority_of_ten_neighbours_and_of_several_labels_any_other_set_is_one(monkeypatch):
     random = np.random.default_rng(0)
     known, asked = random.normal(size=(300, 5)).astype("f4"), random.normal(size=(80, 5)).astype("f4")
     known_labels, labels = (known[:, 0] > 0).astype(int), random.integers(0, 2, 80)
@@ -50,9 +48,6 @@ def test_conflicts_are_the_majority_of_ten_neighbours(monkeypatch):
     np.testing.assert_array_equal(conflicting(asked, labels, known, known_labels), expected)
     monkeypatch.setattr(training, "_BLOCK", 900)  # a few rows at a time
     np.testing.assert_array_equal(conflicting(asked, labels, known, known_labels), expected)
-
-
-def test_of_several_labels_any_other_set_is_a_conflict_and_few_rows_are_enough():
     known, labels = np.zeros((3, 2), "f4"), np.array([[1, 0], [1, 0], [0, 1]])
     asked = np.zeros((2, 2), "f4")
     assert conflicting(asked, np.array([[1, 0], [0, 1]]), known, labels).tolist() == [False, True]

@@ -1,7 +1,5 @@
 """Unsure under dropout: two numbers against their definition, one entry in closed form, and who has none."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

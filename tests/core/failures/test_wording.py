@@ -1,7 +1,5 @@
 """What the wording of a text shows, case by case and by language."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The starter runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

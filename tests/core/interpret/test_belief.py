@@ -1,7 +1,5 @@
 """Explanations measured on sentences of a model whose answers are a known sum over words."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -160,7 +158,7 @@ def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
 @pytest.mark.slow
 def test_kappa_of_right_answers_counts_from_chance():
     own = toy(opinions(0))
-    said = labelled(own, sentences(60, 1))
+    said = labelled(own, sentences(30, 1))
     assert measure(own, own, said, ["deletion"]).answers.value == pytest.approx(1)
     always = [Labelled(each.text, (1,)) for each in said]
     assert measure(own, own, always, ["deletion"]).answers.value == pytest.approx(0, abs=1e-9)

@@ -1,7 +1,5 @@
 """What may stand in place of a word: opposites of a lexicon, neighbours by brute force, casing, whole words only."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -70,7 +68,7 @@ def test_opposites_take_turns_with_neighbours_and_those_as_strong_come_first():
     assert set(found) <= {"awful", "sad", "bad", *near[:MOST]}
 
 
-def test_where_no_vectors_are_read_there_are_the_opposites_that_the_run_knows():
+def test_where_no_vectors_are_read_there_are_the_opposites_and_the_lexicon_of_a_run_comes_before_vader():
     own = reader("tfidf-logreg")
     # VADER: great 3.1, happy 2.7, good 1.9, fine 0.8.
     assert candidates(own, ["good", "film", "Sad"]) == {
@@ -78,9 +76,6 @@ def test_where_no_vectors_are_read_there_are_the_opposites_that_the_run_knows():
         "film": (),
         "Sad": ("Good", "Happy", "Great", "Fine"),
     }
-
-
-def test_the_lexicon_of_a_run_comes_before_vader():
     polarity = {"film": (2.0, 0.0, 0.0), "plot": (0.0, 0.0, 2.0), "never": (0.0, 2.0, 0.0)}
     own = reader("tfidf-logreg", lexicon=Lexicon(polarity))
     assert candidates(own, ["film", "good", "never"]) == {"film": ("plot",), "good": (), "never": ()}
@@ -92,12 +87,9 @@ def test_candidates_have_the_casing_of_the_word(word, first):
     assert found[0] == first and all(each.lower() != "good" for each in found)
 
 
-def test_marks_links_names_and_numbers_are_not_replaced():
+def test_marks_links_names_and_numbers_are_not_replaced_and_an_unknown_word_has_no_neighbours():
     odd = [",", "7", "@bob", "#good", "http://good.com", "👍🏽", "xxlong", "..."]
     assert not any(candidates(reader(), odd).values())
-
-
-def test_an_unknown_word_has_no_neighbours():
     assert candidates(reader(), ["zebra"]) == {"zebra": ()}
 
 

@@ -1,7 +1,5 @@
 """Pushes of words and parts under an edit: those of the model that is changed so, also where it reads what is left."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -35,7 +33,7 @@ EDITS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", EDITS)
-def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
+def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients_are_its_own(kind):
     preset, change = EDITS[kind]
     own = reader(preset, change)
     found, words = explain(own, TEXT, target="good"), TEXT.split()
@@ -44,6 +42,14 @@ def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
     expected = [found.log_odds - odds(own, text, change) for text in left]
     np.testing.assert_allclose(found.pushes, expected, atol=1e-5)
     assert np.abs(found.pushes - explain(reader(preset), TEXT, target="good").pushes).max() > 1e-4
+    found = explain(own, TEXT, "integrated", "good")
+    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
+    batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
+    embedded = own.model.embed(batch).detach().requires_grad_()
+    logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
+    (logits[1] - logits[0]).backward()
+    by_hand = (embedded.grad * embedded).sum(-1)[0].detach().numpy()
+    np.testing.assert_allclose(explain(own, TEXT, "gradient", "good").pushes, by_hand, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -68,9 +74,8 @@ def test_in_a_text_that_was_cut_off_nothing_moves_up():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
     found = explain(own, TEXT, target="good")
-    assert found.words[0].push == pytest.approx(
-        found.log_odds - odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),))), abs=1e-5
-    )
+    moved = odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
+    assert found.words[0].push == pytest.approx(found.log_odds - moved, abs=1e-5)
     without_good = odds(own, "very very ,", Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
 
@@ -89,21 +94,6 @@ def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
     assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
     edited, trained = (explain(each, TEXT, "integrated", "good").pushes for each in (own, plain))
     assert abs(edited[2] - trained[2]) > 1e-4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", EDITS)
-def test_gradients_are_those_of_the_edited_model_and_add_up(kind):
-    preset, change = EDITS[kind]
-    own = reader(preset, change)
-    found = explain(own, TEXT, "integrated", "good")
-    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
-    batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
-    embedded = own.model.embed(batch).detach().requires_grad_()
-    logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
-    (logits[1] - logits[0]).backward()
-    by_hand = (embedded.grad * embedded).sum(-1)[0].detach().numpy()
-    np.testing.assert_allclose(explain(own, TEXT, "gradient", "good").pushes, by_hand, atol=1e-5)
 
 
 @pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
@@ -127,9 +117,8 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
         lexical_off=frozenset({0}) if lexical else frozenset(),
     )
     own = reader(preset, change)
-    found = {
-        (part.kind, part.layer, part.head, part.component, part.token): part for part in parts(own, TEXT, "good").parts
-    }
+    every = parts(own, TEXT, "good").parts
+    found = {(part.kind, part.layer, part.head, part.component, part.token): part for part in every}
     whole = odds(own, TEXT, change)
     for name in (("head", 0, 1, None, None), ("lexical", 0, None, None, None)):
         if name in found:

@@ -1,7 +1,5 @@
 """Changes inside a model: what a link says, what is refused, and how it is said in words."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from types import SimpleNamespace
@@ -22,24 +20,25 @@ SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0)
 LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
 
-def test_a_link_counts_layers_and_heads_from_one_and_components_from_zero():
+def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
     assert SOME.encode() == LINK
     assert PARTS.read(LINK) == (SOME, 0)
     assert SOME.words() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
     assert PARTS.read("") == (UNCHANGED, 0)
     assert UNCHANGED.encode() == ""
+    edits, left_out = PARTS.read("x," * LONGEST)
+    assert edits == UNCHANGED
+    assert 0 < left_out <= LONGEST
+    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
-def test_a_mixture_is_taken_out_where_there_is_one():
+def test_a_mixture_is_taken_out_where_there_is_one_and_a_factor_on_all_lambdas_is_one_part():
     edits = dataclasses.replace(SOME, unmixed=True)
     assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
     assert dataclasses.replace(PARTS, mixed=True).read(edits.encode()) == (edits, 0)
     assert PARTS.read(edits.encode()) == (SOME, 1)
     alone = Edits(unmixed=True)
     assert alone and not alone.inside and SOME.inside
-
-
-def test_a_factor_on_all_lambdas_is_one_part_of_the_link():
     edits = dataclasses.replace(UNCHANGED.with_value("lambdas", (0, 1), 0.5), factor=0.25)
     assert edits.encode() == "l1c1:0.5,l:0.25" and edits.inside
     assert edits.words() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"
@@ -127,7 +126,7 @@ def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_
         can.asked("s:0.5")
 
 
-def test_pieces_are_named_wherever_their_word_stands():
+def test_pieces_are_named_wherever_their_word_stands_and_silenced_by_their_place_in_the_text():
     twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
     assert twice.asked("a=a>").encode() == "n1.2,n3.2"
     assert twice.asked("n1.1, a = a> ,a=<a") == twice.asked("n1.1,n1.2,n3.1,n3.2")
@@ -138,6 +137,14 @@ def test_pieces_are_named_wherever_their_word_stands():
         twice.asked("a=b>")
     with pytest.raises(InputError, match="--edit a=<a: this run has layers"):
         PARTS.asked("a=<a")
+    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
+    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
+    assert edits.encode() == "n2.1,n2.6,n3.4"
+    assert parts.read(edits.encode()) == (edits, 0)
+    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
+    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
+    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
+    assert PARTS.read("n2.1") == (UNCHANGED, 1)
 
 
 HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
@@ -148,16 +155,6 @@ HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)
 def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
     assert PARTS.read(hostile) == (UNCHANGED, 1)
     assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
-
-
-def test_a_link_without_end_is_read_to_a_limit():
-    edits, left_out = PARTS.read("x," * LONGEST)
-    assert edits == UNCHANGED
-    assert 0 < left_out <= LONGEST
-
-
-def test_the_same_part_twice_is_one_change_and_the_last_value_counts():
-    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
 def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
@@ -187,13 +184,10 @@ def reading(*layers):
     return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
 
 
-def test_lambda_is_the_coefficient_without_its_sign_and_row_norm():
+def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each_token_varies():
     view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
     assert learned(view, subtracts=True) == Learned(((pytest.approx(0.25),),), False)
     assert learned(view, subtracts=False).values == ((pytest.approx(-0.25),),)
-
-
-def test_a_lambda_of_each_token_is_known_as_varying():
     found = learned(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
     assert found == Learned(((pytest.approx(0.3),),), True)
 
@@ -218,14 +212,3 @@ def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
     assert editable(model, Learned((), False)) == Editable(3, 4, 1, 0.0, 1.5)
-
-
-def test_pieces_are_silenced_by_their_place_in_the_text_and_only_where_there_are_any():
-    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
-    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
-    assert edits.encode() == "n2.1,n2.6,n3.4"
-    assert parts.read(edits.encode()) == (edits, 0)
-    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
-    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
-    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
-    assert PARTS.read("n2.1") == (UNCHANGED, 1)

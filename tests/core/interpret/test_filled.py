@@ -1,7 +1,5 @@
 """Models that read padding as text (`pad_mode` as_released), inspected, against a float64 rewrite from the paper."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -83,7 +81,7 @@ def naive(model: torch.nn.Module, ids: list[int]) -> tuple[list[np.ndarray], np.
 
 
 @EITHER
-def test_words_keep_their_own_rows_and_the_last_one_holds_all_padding(preset):
+def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told_how_much_lies_there(preset):
     model, n = released(preset), 4
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
     maps, chances = naive(model, TOKENIZER.encode(TEXT).ids)
@@ -97,13 +95,6 @@ def test_words_keep_their_own_rows_and_the_last_one_holds_all_padding(preset):
         np.testing.assert_allclose(layer.combined[:, n, :n], full[:, n:, :n].mean(1), atol=1e-6)
         np.testing.assert_allclose(layer.combined.sum(-1), 1, atol=1e-6)
         np.testing.assert_allclose(layer.components.sum(-1), 1, atol=1e-6)
-
-
-@EITHER
-def test_how_much_lies_on_padding_is_told_as_data_and_on_the_html_page(preset):
-    model = released(preset)
-    view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    maps, _ = naive(model, TOKENIZER.encode(TEXT).ids)
     padding = json.loads(json.dumps(inside(view), allow_nan=False))["padding"]
     assert padding["places"] == LONGEST - 4
     np.testing.assert_allclose(padding["weight"], [full[:, :, 4:].sum(-1).mean(-1) for full in maps], atol=1e-6)
@@ -113,15 +104,11 @@ def test_how_much_lies_on_padding_is_told_as_data_and_on_the_html_page(preset):
 
 
 @EITHER
-def test_a_text_as_long_as_the_model_reads_has_no_padding(preset):
+def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_nothing_else(preset):
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
     assert len(view.tokens) == LONGEST and view.filled == 0
     assert inside(view)["padding"] == {"places": 0, "weight": [[0.0] * len(each.combined) for each in view.layers]}
     assert "places of padding" not in page(view, run="r", model="m")
-
-
-@EITHER
-def test_a_text_without_words_is_nothing_but_padding(preset):
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:

@@ -1,7 +1,5 @@
 """Curves over λ: the same as a person's intervention at every value, as trained where it should be, nothing left."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -61,9 +59,8 @@ def test_every_point_is_what_one_intervention_gives(preset):
     found, [said] = own.curves(), own.reader.predict([TEXT]).probabilities.tolist()
     assert found.probabilities["good"] == pytest.approx(said[1]) and found.note == ""
     *curves, every = found.curves
-    assert [(each.layer, each.component) for each in curves] == [
-        (layer, i) for layer in range(2) for i in range(1, own.model.components)
-    ]
+    places = [(layer, i) for layer in range(2) for i in range(1, own.model.components)]
+    assert [(each.layer, each.component) for each in curves] == places
     for each in curves:
         assert list(each.values) == sorted({*each.values, 0.0, each.learned})
         assert each.at(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)
@@ -97,11 +94,14 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert first.at(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
-def test_what_it_cannot_do_it_says():
+def test_what_it_cannot_do_it_says(starter):
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         Own("ndt-01-n3").curves("nice")
     with pytest.raises(InputError, match="this model has no λ"):
         Own("vanilla").curves()
+    loaded = starter("ndt-pm1-n2")
+    with pytest.raises(InputError, match="no word in this text that the model reads"):
+        loaded.lambdas(" ")
 
 
 @pytest.mark.slow
@@ -118,9 +118,3 @@ def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_wha
         visits = [pool.submit(loaded.inspect, TEXT) for _ in range(20)]
     assert all(same_but_for_rounding(each.result(), alone) for each in answers)
     assert all(same_but_for_rounding(each.result().probabilities, view.probabilities) for each in visits)
-
-
-def test_a_text_without_a_word_is_refused(starter):
-    loaded = starter("ndt-pm1-n2")
-    with pytest.raises(InputError, match="no word in this text that the model reads"):
-        loaded.lambdas(" ")

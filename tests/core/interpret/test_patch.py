@@ -1,7 +1,5 @@
 """The inside of one text in another: all of the last layer is the donor, nothing changes nothing, linear parts."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -44,15 +42,12 @@ def test_all_of_the_last_layer_is_the_donor_and_of_the_same_text_nothing_moves(p
     assert max(abs(each.moved) for each in same.patches) < 1e-5
 
 
-def test_every_place_of_the_last_layer_adds_up_where_the_answer_is_the_mean_of_tokens():
+def test_every_place_of_the_last_layer_adds_up_in_a_mean_and_a_class_token_is_moved_by_none_but_itself():
     own = reader("ndt-pm1-n3")
     found = by_place(patch(own, TEXT, DONOR, "good"))
     tokens = [found["token", 1, token, None].moved for token in range(7)]
     assert sum(tokens) == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
     assert np.std(tokens) > 1e-4
-
-
-def test_the_answer_at_a_class_token_is_moved_by_no_other_place_of_the_last_layer():
     own = reader("vanilla", pooling="cls")
     found = by_place(patch(own, TEXT, DONOR, "good"))
     assert found["token", 1, 0, None].moved == pytest.approx(found["layer", 1, None, None].moved, abs=1e-5)
@@ -84,13 +79,7 @@ def test_a_layer_of_the_donor_is_read_on_by_the_layers_above_and_edits_hold_for_
     assert found["layer", 0, None, None].log_odds != pytest.approx(odds(reader("ndt-01-n3"), DONOR), abs=1e-4)
 
 
-def test_texts_of_different_lengths_are_told_with_their_tokens():
-    said = r"differ in their number of tokens. The first has 2: never \| bad; the second 3: very \| good \| film"
-    with pytest.raises(InputError, match=said):
-        patch(reader("vanilla"), "never bad", "very good film")
-
-
-def test_what_it_cannot_do_it_says():
+def test_what_it_cannot_do_it_says_and_texts_of_different_lengths_are_told_with_their_tokens():
     own = reader("vanilla")
     with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
         patch(own, "never bad", "very good", "nice")
@@ -106,6 +95,9 @@ def test_what_it_cannot_do_it_says():
         own.model(batch, intervene=taking, donor=longer)
     with pytest.raises(InputError, match="token 5"):
         own.model(batch, intervene=Intervention(hidden_from=frozenset({(0, 5)})), donor=longer)
+    said = r"differ in their number of tokens. The first has 2: never \| bad; the second 3: very \| good \| film"
+    with pytest.raises(InputError, match=said):
+        patch(reader("vanilla"), "never bad", "very good film")
 
 
 @pytest.mark.parametrize("text", ["", " "])

@@ -1,7 +1,5 @@
 """One inspected sentence: aligned with its tokens, equal to the trace, honest about what the model did not see."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from small_models import make, small
+from token_readings import read
 
 from core.interpret.sentence import CLASS_TOKEN, SentenceView, cancelled, inside, inspect_text
 from core.interpret.unknown import mostly_unknown, unknown_note
@@ -65,14 +64,6 @@ def test_a_text_with_half_its_words_unknown_says_so(share, said):
     assert unknown_note(share) == said and mostly_unknown(share) == bool(said)
 
 
-@pytest.mark.slow
-def test_the_written_page_says_it_before_the_answer():
-    view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
-    shown = page(view, run="r", model="m")
-    assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
-    assert "are unknown" not in page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
-
-
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
 def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
     view = inspect_text(model(), TOKENIZER, CLASSES, text)
@@ -88,27 +79,26 @@ def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
     assert view.too_long and "too long for maps" in page(view, run="r", model="m")
 
 
-def test_a_class_token_stands_first_in_tokens_and_maps():
+def test_a_class_token_is_first_in_tokens_and_maps_and_without_attention_there_are_no_layers():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
-
-
-def test_a_model_without_attention_has_no_layers():
     baseline = BagOfNgrams(vocabulary=TOKENIZER.size, classes=3)
     assert inspect_text(baseline, TOKENIZER, CLASSES, "good").layers == ()
 
 
 @pytest.mark.slow
-def test_the_page_is_self_contained_and_escapes_what_was_typed():
+def test_the_page_is_self_contained_escapes_what_was_typed_and_tells_unknown_words_before_the_answer():
     text = "<script>alert('x')</script> & a good film"
     shown = page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")
     assert "<script>alert" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>: " not in shown
     assert "plotly.js v" in shown and not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=", shown)
     # 2 layers with 2 heads, 3 components and their sum each; then the weights of the components
-    assert re.findall(r'<figure aria-label="([^,.]*)', shown) == [
-        *["Heads side by side"] * 2,
-        "Weights of the components",
-    ]
+    drawn = re.findall(r'<figure aria-label="([^,.]*)', shown)
+    assert drawn == ["Heads side by side", "Heads side by side", "Weights of the components"]
+    view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
+    shown = page(view, run="r", model="m")
+    assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
+    assert "are unknown" not in page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
 
 
 @pytest.mark.slow
@@ -120,12 +110,7 @@ def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
         "inceptive-16": {"branches", "head_maps"},
     }
     for preset, wanted in has.items():
-        config = small(PRESETS[preset].model)
-        text = TextConfig(
-            min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
-        )
-        tokenizer = fit_tokenizer(["not a bad film"], text)
-        view = inspect_text(make(config, torch.float32), tokenizer, ("a", "b", "c"), "not a bad film")
+        view, _ = read(preset)
         data = json.loads(json.dumps(inside(view), allow_nan=False))
         parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}
         optional = {"tags", "polarity", "positions", "branches", "head_maps", "gates", "temperature", "terms"}
@@ -139,14 +124,11 @@ def share_of(components, coefficients):
     return cancelled(maps, c)
 
 
-def test_it_is_the_formula_written_out():
+def test_cancellation_is_the_formula_and_equal_maps_cancel_wholly_and_added_ones_not_at_all():
     first, second = [[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [1.0, 0.0]]
     # reader 1: |0.75 - 0.125| + |0.25 - 0.375| of 1.5; reader 2: |0.5 - 0.5| + 0.5 of 1.5
     expected = ((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2
     assert share_of([first, second], [1, -0.5]) == pytest.approx([expected])
-
-
-def test_equal_maps_cancel_wholly_and_added_ones_not_at_all():
     same = [[0.75, 0.25], [0.5, 0.5]]
     assert share_of([same, same], [1, -1]) == pytest.approx([1])
     assert share_of([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
@@ -154,9 +136,6 @@ def test_equal_maps_cancel_wholly_and_added_ones_not_at_all():
     assert share_of([same, same], [1, 0]) == pytest.approx([0])
     assert share_of([same, same], [0, 0]) == pytest.approx([0])
     assert share_of([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
-
-
-def test_a_reader_that_weighs_nothing_does_not_count():
     blind = [[0.75, 0.25], [0.0, 0.0]]
     assert share_of([blind, blind], [1, -1]) == pytest.approx([1])
 

@@ -1,7 +1,5 @@
 """Pushes of many texts, read at once, are those that `explain` finds one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_readers import TEXT, reader
@@ -23,13 +21,10 @@ def test_pushes_of_many_are_those_of_each():
         assert found.pushes == pytest.approx(alone.pushes, abs=1e-5)
 
 
-def test_words_outside_the_vocabulary_are_unknown():
+def test_words_outside_the_vocabulary_are_unknown_and_an_unknown_class_is_refused():
     found = pushed(reader("vanilla"), TEXTS, ["good"] * 4)
     known = {word: not strange for each in found for word, strange in zip(each.words, each.unknown, strict=True)}
     assert not known["zzz"] and known["bad"] and known["good"]
-
-
-def test_a_class_that_there_is_not_is_refused():
     with pytest.raises(InputError, match="class 'fine'"):
         pushed(reader("vanilla"), ["good"], ["fine"])
 
@@ -55,28 +50,21 @@ def test_it_is_what_each_text_says_for_itself():
 
 
 @pytest.mark.slow
-def test_few_texts_are_read_at_once_or_many(monkeypatch):
+def test_few_texts_are_read_at_once_or_many_and_one_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     own = reader("sentiformer")
     whole = agreement(own, AGREED_TEXTS)
     monkeypatch.setattr("core.interpret.several.AT_ONCE", 3)
     for one, other in zip(whole, agreement(own, AGREED_TEXTS), strict=True):
         assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
         assert one.rho == pytest.approx(other.rho, abs=1e-5)
-
-
-@pytest.mark.slow
-def test_a_text_too_long_for_maps_is_left_out_of_attention_alone(monkeypatch):
     monkeypatch.setattr("core.models.attention.DENSE_TRACE", 3)
     found = {each.method: each.texts for each in agreement(reader("sentiformer", pooling="mean"), AGREED_TEXTS)}
     assert found == {"attention": 2, "collapse": 2, "gradient": 4, "integrated": 4}
 
 
-def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_is_no_choice():
+def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_or_none_is_no_choice():
     assert largest(np.array([1.0, -3.0, 3.0 + 1e-9])) == 1
     assert most(np.array([0.5, 0.5]), np.array([0.1, -0.2])) == Most(0, 1) and not Most(0, 1).same
     assert most(np.array([1.0]), np.array([2.0])) is None
-
-
-def test_without_texts_of_two_words_there_is_nothing_to_say():
     found = agreement(reader("vanilla"), ["good", ""])
     assert all((each.texts, each.same, each.chance, each.rho, each.ranked) == (0, 0, None, None, 0) for each in found)

@@ -1,7 +1,5 @@
 """Each stage follows from the one before by its formula, is what the model has there, and ends where `predict` does."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -210,12 +208,20 @@ def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task, scaling):
     assert found.stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
 
 
-def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
+def test_parts_that_a_model_lacks_its_further_maps_and_what_a_window_hides_are_said():
     found = steps(reader("vanilla"), TEXT)
     for key in ("terms", "mask", "combine"):
         stage = found.stage(key)
         assert stage.reading.startswith("This model has none: ") and stage.matrices == ()
         assert stage.reading.count(".") == 1
+    for preset, sign, words in (("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")):
+        stage = steps(reader(preset), TEXT).stage("combine")
+        assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
+    hidden = steps(reader("sentiformer"), TEXT).stage("mask")
+    (matrix,) = hidden.matrices
+    assert isinstance(matrix.rule, Hidden) and np.isneginf(matrix.values).any()
+    far = np.argwhere(np.isneginf(matrix.values))[0]
+    assert matrix.filled(*far) == "hidden = −∞"
 
 
 @pytest.mark.slow
@@ -239,20 +245,6 @@ def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
     assert "does not reach this map; it reaches head 4" in steps(own, TEXT, head=1).stage("terms").reading
     last = steps(own, TEXT, head=4).stage("terms")
     assert {each.name for each in last.matrices} == {"s", r"\rho", r"\sigma", "s'"}
-
-
-def test_further_maps_are_added_or_taken_away():
-    for preset, sign, words in (("differential", "-", "taken away"), ("ndt-01-n3", "+", "added")):
-        stage = steps(reader(preset), TEXT).stage("combine")
-        assert stage.formulas[0].startswith(f"P = A_0 {sign} ") and f"further maps are {words}" in stage.reading
-
-
-def test_a_window_hides_what_is_far():
-    hidden = steps(reader("sentiformer"), TEXT).stage("mask")
-    (matrix,) = hidden.matrices
-    assert isinstance(matrix.rule, Hidden) and np.isneginf(matrix.values).any()
-    far = np.argwhere(np.isneginf(matrix.values))[0]
-    assert matrix.filled(*far) == "hidden = −∞"
 
 
 def test_places_that_do_not_exist_are_refused_and_long_texts_too(monkeypatch):
@@ -337,7 +329,7 @@ def test_stages_that_are_not_what_the_model_computes_are_refused(monkeypatch):
         steps(own, TEXT)
 
 
-def test_a_filled_formula_has_the_numbers_of_its_cell():
+def test_a_filled_formula_has_the_short_numbers_of_its_cell():
     left, right = np.array([[1.0, -2.0], [0.5, 0.02]]), np.array([[3.0], [4.0]])
     assert Dot(left, right, np.array([-1.5]), 0.5).filled(0, 0) == "0.50 · (1.00·3.00 + (−2.00)·4.00) + (−1.50)"
     assert Dot(left, right, after="relu").filled(1, 0) == "max(0, 0.50·3.00 + 0.020·4.00)"
@@ -348,9 +340,6 @@ def test_a_filled_formula_has_the_numbers_of_its_cell():
     assert Softmax(np.array([[90.0, 89.0]])).filled(0, 1) == "e^(89.00 − 90.00) / Σ = 0.37 / 1.37"
     norm = Norm(left, np.array([2.0, 1.0]), None, 0.0, centred=True)
     assert norm.filled(0, 0) == "2.00·(1.00 − (−0.50)) / 1.50"
-
-
-def test_numbers_are_short():
     assert [short(x) for x in (0, 2.345, -0.5, 0.0123, 0.00001, 123456.0)] == [
         *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05"),
     ]

@@ -1,7 +1,5 @@
 """Words put between a negation and its word: the texts, what is refused, and what a model with a known reach says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -56,8 +54,12 @@ def test_the_curve_of_a_model_with_a_known_reach_rises_where_it_ends():
     assert reach(toy(), steps("not {} good", "so"), "good").without is None
 
 
-def test_what_of_the_longest_text_is_unknown_is_told():
+def test_the_unknown_words_of_the_longest_text_are_told_and_an_unknown_class_is_refused():
     assert reach(toy(), steps("not {} good", "zz qq xx"), "good").note == "60 % of the words are unknown to the run."
+    with pytest.raises(InputError, match="this run has bad, so so, good"):
+        reach(toy(), steps("not good"), "nice")
+    with pytest.raises(InputError, match="name a class"):
+        reach(toy(), steps("not good"), "")
 
 
 def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
@@ -92,10 +94,3 @@ def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
 def test_what_cannot_be_filled_is_refused(text, insert, most, why):
     with pytest.raises(InputError, match=why):
         steps(text, insert, most)
-
-
-def test_a_class_that_there_is_not_is_refused():
-    with pytest.raises(InputError, match="this run has bad, so so, good"):
-        reach(toy(), steps("not good"), "nice")
-    with pytest.raises(InputError, match="name a class"):
-        reach(toy(), steps("not good"), "")

@@ -1,7 +1,5 @@
 """Texts that are too long are cut once, then edited: no token comes in that the model does not read of the whole."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -23,14 +21,8 @@ from core.text.typed import typed_words, without
 
 READ = "never very good , but bad"
 TEXT = f"{READ} good good good bad never very good"
-OTHERS = [
-    "",
-    "good",
-    READ,
-    "SO BAD",
-    "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2,
-    "x" * 40,
-]
+ODD = "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2
+OTHERS = ["", "good", READ, "SO BAD", ODD, "x" * 40]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +51,8 @@ def test_the_text_without_what_is_unread_has_the_tokens_that_are_read(kind, leng
 def test_of_a_pair_each_text_loses_its_own_end():
     pairs = [joined("a good film", "a bad film"), joined("good good", "bad bad")] * 2
     tokenizer = fit_tokenizer(pairs, TextConfig(min_freq=1, max_length=6))
-    for first, second in (
-        ("a good film a", "bad a film bad good"),
-        ("good", "bad " * 9),
-        ("a " * 9, "film"),
-        ("", "a " * 9),
-    ):
+    longer = ("a good film a", "bad a film bad good"), ("good", "bad " * 9), ("a " * 9, "film"), ("", "a " * 9)
+    for first, second in longer:
         text = joined(first, second)
         cut = tokenizer.unread(text)
         assert cut and tokenizer.encode(without(text, cut)).ids == tokenizer.encode(text).ids
@@ -83,16 +71,12 @@ def test_a_push_is_that_of_the_word_in_the_text_that_is_read(own):
 
 
 @pytest.mark.slow
-def test_shapley_values_are_those_of_the_text_that_is_read(own):
+def test_shapley_values_and_flips_are_those_of_the_text_that_is_read(own):
     long = explain(own, f"{READ} good", "shapley", "bad")
     assert long.completeness.at_reference == pytest.approx(odds(own, "")[0], abs=1e-6)
     whole, none = odds(own, READ, "")
     assert sum(long.pushes) == pytest.approx(whole - none, abs=1e-5)
     assert long.pushes[6] == pytest.approx(0, abs=1e-6), "the seventh word is not read"
-
-
-@pytest.mark.slow
-def test_a_flip_is_searched_in_the_text_that_is_read(own):
     *_, long = search(own, TEXT, "bad", readings=200)
     *_, short = search(own, READ, "bad", readings=200)
     assert dataclasses.replace(long, note="") == dataclasses.replace(short, note="")

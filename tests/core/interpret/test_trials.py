@@ -1,7 +1,5 @@
 """Rules that leave the meaning alone, and the words that are the same afterwards."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np
@@ -53,14 +51,8 @@ def test_a_frame_keeps_names_and_leaves_questions_alone(text, said):
 
 
 def test_a_full_stop_goes_or_comes_and_other_marks_stay():
-    assert [unstopped(text) for text in ("So.", "So", "So…", "So...", "So!", "")] == [
-        "So",
-        "So.",
-        "So…",
-        "So...",
-        "So!",
-        "",
-    ]
+    for text, said in (("So.", "So"), ("So", "So."), ("So…", "So…"), ("So...", "So..."), ("So!", "So!"), ("", "")):
+        assert unstopped(text) == said
 
 
 def test_shared_words_are_found_on_both_sides():
@@ -76,43 +68,28 @@ def test_shared_words_are_found_on_both_sides():
     assert [a for a, _ in found["full stop"].shared] == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_short_text_is_looked_at_after_each_word_and_a_long_one_ten_times():
+def test_a_short_text_is_looked_at_after_each_word_and_a_long_one_ten_times_with_words_in_their_places():
     assert counts(3).tolist() == [0, 1, 2, 3]
     assert counts(25).tolist() == [0, 2, 5, 8, 10, 12, 15, 18, 20, 22, 25] and STEPS == 10
-
-
-def test_words_come_back_in_their_places():
     text = "Not a bad film."
     words = typed_words(text)
-    assert inserted(text, words, np.array([3, 0, 4, 2, 1])) == [
-        "",
-        "film",
-        "Not film",
-        "Not film.",
-        "Not bad film.",
-        text,
-    ]
+    parts = ["", "film", "Not film", "Not film.", "Not bad film.", text]
+    assert inserted(text, words, np.array([3, 0, 4, 2, 1])) == parts
 
 
-def test_the_area_is_the_mean_height_over_the_share_of_words():
+def test_the_area_is_the_mean_height_over_the_share_of_words_and_an_equal_one_counts_half():
     assert area(np.array([0.0, 0.5, 1.0]), 2) == pytest.approx((0.25 + 0.75) / 2)
     ten = np.linspace(0, 1, 11)
     assert area(np.stack([ten, ten**0]), 10) == pytest.approx([0.5, 1.0])
     assert area(counts(25) / 25, 25) == pytest.approx(0.5), "steps of two and three words count as wide as they are"
-
-
-def test_curves_of_other_lengths_meet_at_the_same_shares():
     assert on_shares(np.array([0.0, 1.0, 1.0]), 2) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1, 1, 1, 1, 1, 1])
+    assert beaten(0.5, np.array([0.4, 0.5, 0.5 + 1e-9, 0.6])) == pytest.approx((1 + 0.5 + 0.5) / 4)
 
 
 def test_what_pushes_most_comes_first_and_ties_do_not_follow_the_sentence():
     assert order_of(np.array([0.1, -2.0, 3.0]), np.random.default_rng(0)).tolist() == [2, 0, 1]
     drawn = {tuple(order_of(np.zeros(3), np.random.default_rng(seed)).tolist()) for seed in range(40)}
     assert drawn == set(permutations(range(3)))
-
-
-def test_an_equal_area_counts_half():
-    assert beaten(0.5, np.array([0.4, 0.5, 0.5 + 1e-9, 0.6])) == pytest.approx((1 + 0.5 + 0.5) / 4)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,7 +1,5 @@
 """What takes long is asked by a thread that tells how far it is, stops at once, keeps what was found and goes on."""
 
-from __future__ import annotations
-
 import threading
 
 import finished

@@ -1,7 +1,5 @@
 """The papers' numbers: all there, and found for the run they answer to."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from math import sqrt
@@ -33,48 +31,30 @@ def rms(values):
     return sqrt(sum(value**2 for value in values) / len(values))
 
 
-def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets():
+def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets_and_every_table_is_there_in_full():
     assert {row.paper for row in reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
-
-
-def test_every_table_is_there_in_full():
     counts = Counter(row.paper for row in reported())
-    assert counts == {
-        "ndt": 547,
-        "tweet_encoder_7essxin": 195,
-        "lexical_attention": 135,
-        "inceptive": 105,
-        "sentiformer": 51,
-    }
+    others = {"tweet_encoder_7essxin": 195, "lexical_attention": 135, "inceptive": 105, "sentiformer": 51}
+    assert counts == {"ndt": 547, **others}
     tables = Counter(row.table for row in reported(paper="ndt"))
     assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
     assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
     assert tables["IX"] == 56
-
-
-def test_all_lambdas_of_the_ndt_tables_have_their_layer_and_component():
     found = reported(paper="ndt", metric="lambda")
     places = {(row.dataset, row.variant, row.layer, row.component) for row in found}
     assert len(found) == len(places) == 192
-    assert {(row.layer, row.component) for row in found if row.variant.endswith("N=4")} == {
-        (layer, component) for layer in (1, 2) for component in (1, 2, 3)
-    }
+    four = {(row.layer, row.component) for row in found if row.variant.endswith("N=4")}
+    assert four == {(layer, component) for layer in (1, 2) for component in (1, 2, 3)}
 
 
-def test_the_start_of_lambda_in_0_1_lies_at_the_reported_values():
+def test_lambdas_start_at_the_reported_values_in_0_1_near_them_in_pm1_and_below_without_an_upper_end():
     assert rms(drift("01", "IMDB", "TFN")) == pytest.approx(0.0014, abs=5e-5)
     assert max(map(abs, drift("01", "IMDB", "TFN"))) == pytest.approx(0.0027, abs=5e-5)
     assert rms(drift("01")) == pytest.approx(0.0056, abs=5e-5)
-
-
-def test_the_start_of_lambda_in_pm1_is_near_except_on_sst2():
     assert sum(abs(value) <= 0.00041 for value in drift("pm1", "IMDB", "TFN", layer=1)) == 10
     assert rms(drift("pm1", "IMDB", "TFN", layer=2)) == pytest.approx(0.011, abs=5e-4)
     assert rms(drift("pm1", layer=1)) == pytest.approx(0.075, abs=5e-4)
     assert rms(drift("pm1", layer=2)) == pytest.approx(0.030, abs=5e-4)
-
-
-def test_reported_lambdas_without_an_upper_end_lie_above_their_start():
     assert min(drift("pos")) == pytest.approx(0.0114, abs=5e-5)
     below = [value for value in drift("free") if value < 0]
     assert below == [pytest.approx(-0.0023, abs=5e-5)]
@@ -124,13 +104,7 @@ def test_a_run_without_a_counterpart_is_told_why(preset, settings, words):
     assert words in no_counterpart(preset, config)
 
 
-def test_what_the_paper_leaves_open_does_not_part_a_run_from_it():
-    open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
-    open_choices["model.attention.lambda_start"] = "0.25"
-    assert counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
-
-
-def test_other_splits_are_noted():
+def test_other_splits_are_noted_and_what_the_paper_leaves_open_does_not_part_a_run_from_it():
     dev = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2"}))
     again = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
     whole = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
@@ -139,6 +113,9 @@ def test_other_splits_are_noted():
     assert "Both split" in again.note
     assert whole.note == ""
     assert few.note == "Training was limited to 500 rows."
+    open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
+    open_choices["model.attention.lambda_start"] = "0.25"
+    assert counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
 
 
 def test_the_summary_of_a_run_carries_what_is_reported():

@@ -72,12 +72,9 @@ def test_a_text_is_cut_between_two_clusters(text, most):
     assert whole(text, most) in ends(clusters(text))
 
 
-def test_a_text_that_fits_stays_as_it_is():
+def test_a_text_that_fits_stays_as_it_is_and_spans_that_share_a_cluster_become_one():
     assert clipped("ক্ষমা", 5) == "ক্ষমা"
     assert clipped("ক্ষমা", 4) == "ক্ষ…"
     assert clipped("👨‍👩‍👧 and", 4) == "…"
     assert whole("\r\n", 1) == 0
-
-
-def test_spans_that_share_a_cluster_become_one():
     assert joined("12️⃣", [(0, 2), (2, 4)]) == [(0, 4)]

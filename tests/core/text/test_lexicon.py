@@ -123,30 +123,19 @@ def fitted(write, *texts, **settings):
     return fit_tokenizer(texts or ("good bad not chair naïve film : ) !",), config)
 
 
-def test_words_take_their_entry_and_all_others_are_exactly_neutral(lexicon):
-    found = fitted(lexicon).encode("GOOD film bad chair")
-    assert found.polarity[0] == polarity(2, 0, 0)
-    assert found.polarity[1] == NOTHING
-    assert found.polarity[2] == polarity(0, 0, 2)
-    assert found.polarity[3] == polarity(0, 1, 0)
-
-
-def test_a_phrase_counts_where_it_stands_for_each_of_its_words(lexicon):
+def test_words_phrases_and_emoticons_take_their_entry_and_all_others_are_exactly_neutral(lexicon):
     tokenizer = fitted(lexicon)
-    assert tokenizer.encode("not good").polarity == [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]
-    assert tokenizer.encode("not film").polarity == [NOTHING, NOTHING]
-
-
-def test_an_emoticon_colours_its_marks_and_no_other_marks(lexicon):
-    tokenizer = fitted(lexicon)
-    assert tokenizer.encode("film :)").polarity[1:] == [polarity(1.5, 0, 0)] * 2
-    assert tokenizer.encode("film : )").polarity[1:] == [NOTHING] * 2
-    assert tokenizer.encode("film !").polarity == [NOTHING] * 2
-
-
-def test_what_the_vocabulary_lacks_is_neutral(lexicon):
-    tokenizer = fitted(lexicon, "film bad")
-    assert tokenizer.encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
+    for text, expected in (
+        ("GOOD film bad chair", [polarity(2, 0, 0), NOTHING, polarity(0, 0, 2), polarity(0, 1, 0)]),
+        ("not good", [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]),
+        ("not film", [NOTHING, NOTHING]),
+        ("film :)", [NOTHING, *[polarity(1.5, 0, 0)] * 2]),
+        ("film : )", [NOTHING] * 3),
+        ("film !", [NOTHING] * 2),
+    ):
+        assert tokenizer.encode(text).polarity == expected
+    lacking = fitted(lexicon, "film bad")
+    assert lacking.encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
 
 
 def test_all_pieces_of_a_word_inherit_its_entry(lexicon):
@@ -157,14 +146,11 @@ def test_all_pieces_of_a_word_inherit_its_entry(lexicon):
     assert set(found.polarity[len(pieces) :]) == {NOTHING}
 
 
-def test_contains_adds_every_entry_that_has_the_token_once(lexicon):
+def test_contains_adds_every_entry_that_has_the_token_once_and_reads_subwords_as_the_paper_does(lexicon):
     tokenizer = fitted(lexicon, lexicon_match="contains")
     assert tokenizer.encode("not good bad ! )").polarity == [
         polarity(0, 0, 1.5), polarity(2, 0, 1.5), polarity(0, 0, 2), NOTHING, NOTHING,
     ]  # fmt: skip
-
-
-def test_contains_reads_subwords_of_entries_as_the_paper_does(lexicon):
     entries = lexicon("word\tpolarity\nabx\t1\naby\t-1\nabab\t-1\nxab\t1\n")
     settings = {"tokenizer": "bpe", "max_vocab": 260, "lexicon": entries, "lexicon_match": "contains"}
     tokenizer = fitted(lexicon, "ab ab ab", **settings)  # two merges: a blank with a, and those with b
@@ -173,20 +159,14 @@ def test_contains_reads_subwords_of_entries_as_the_paper_does(lexicon):
     assert tokenizer.encode("film").polarity[0] == NOTHING
 
 
-def test_entries_are_normalised_like_the_texts_and_emoticons_must_survive_that(lexicon):
+def test_entries_are_normalised_like_the_texts_and_those_that_become_the_same_are_added_up(lexicon):
     entries = "word\tpolarity\ncan't stand\t-1\n:D\t1\n"
     tokenizer = fitted(lexicon, "can't stand d", normaliser="tweet-clean", lexicon=lexicon(entries))
     assert set(tokenizer.lexicon.entries) == {"cant stand"}
     assert tokenizer.encode("I can't stand :D").polarity[1:] == [polarity(0, 0, 2), polarity(0, 0, 2), NOTHING]
-
-
-def test_entries_that_become_the_same_are_added_up(lexicon):
     entries = "word\tpolarity\tintensity\taspect_polarity\nGood\t1\t0\t\ngood\t1\t0.5\t-1\n"
     tokenizer = fitted(lexicon, "good", lexicon=lexicon(entries))
     assert tokenizer.encode("good").polarity == [polarity(2, 0, 0.5)]
-
-
-def test_a_lexicon_of_which_nothing_is_left_is_refused(lexicon):
     with pytest.raises(DataError, match="nothing of the lexicon is left"):
         fitted(lexicon, normaliser="tweet-clean", lexicon=lexicon("word\tpolarity\n:)\t1\n"))
 
@@ -239,23 +219,20 @@ def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
 
-def test_texts_of_which_neither_of_two_lexicons_knows_a_word_are_neutral_in_both(lexicon):
+def test_texts_of_which_no_lexicon_knows_a_word_are_neutral_and_the_share_of_neutral_tokens_is_told(lexicon):
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
     for each in (tokenizer, tokenizer_from_json(tokenizer.to_json())):
         assert token_table(each, ["chair", ""]).padded(np.arange(2)).polarity.shape == (2, 1, 6)
         assert one_text(each.encode("")).polarity.shape == (1, 1, 6)
+    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
+    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
 
 
 @pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
 def test_several_lexicons_are_different_ones_with_a_comma_between(name):
     with pytest.raises(ConfigError, match="different ones with a comma between two"):
         TextConfig(lexicon=name)
-
-
-def test_the_share_of_neutral_tokens_is_told(lexicon):
-    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
-    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
 
 
 @pytest.mark.parametrize(

@@ -83,10 +83,17 @@ def test_both_spellings_are_the_same_ids(kind, typed, same):
         assert fitted.encode_batch([typed]) == fitted.encode_batch([same])
 
 
-def test_the_table_is_the_first_step_and_is_shown():
+def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
     assert steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
     assert steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
     assert prepare("Isn`t", TABLE, cased=True) == "Isn't"
+    tokenizer = fit_tokenizer(["isn`t"], TABLE)
+    state = json.loads(tokenizer.to_json())
+    assert state["config"].pop("lookalikes") == 1
+    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
+    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
+    with pytest.raises(RunDamaged, match="lookalikes"):
+        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
 
 
 @pytest.mark.parametrize(
@@ -124,28 +131,15 @@ def test_places_rise_and_end_where_the_text_ends(text):
     np.testing.assert_allclose(shares(text, words, tokens.offsets, TABLE).sum(0), 1)
 
 
-def test_a_break_and_an_entity_are_one_word_each_and_a_break_leaves_a_blank():
+def test_a_break_and_an_entity_are_one_word_each_and_what_is_cut_off_is_named_as_it_was_typed():
     text = "great<br />film R&amp;D a<b"
     words = typed_words(text)
     assert [text[start:end] for start, end in words] == ["great", "<br />", "film", "R", "&amp;", "D", "a", "<", "b"]
     assert without(text, words[1:2]) == "great film R&amp;D a<b"
     assert without("a <br> b", typed_words("a <br> b")[1:2]) == "a b"
-
-
-def test_what_is_cut_off_is_named_in_the_text_as_it_was_typed():
     config = TextConfig(lookalikes=1, min_freq=1, max_length=4)
     text = "one<br />two thr\ufb01\ufb01 &amp; five"
     fitted = fit_tokenizer([text], config)
     (start, end), *more = fitted.unread(text)
     assert (text[start:end], more) == (" five", [])
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]
-
-
-def test_a_tokenizer_says_its_version_and_one_without_has_none():
-    tokenizer = fit_tokenizer(["isn`t"], TABLE)
-    state = json.loads(tokenizer.to_json())
-    assert state["config"].pop("lookalikes") == 1
-    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
-    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
-    with pytest.raises(RunDamaged, match="lookalikes"):
-        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))

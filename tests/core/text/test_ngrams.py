@@ -6,9 +6,12 @@ from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 
 
-def test_words_and_pairs_found_in_enough_texts_are_known():
+def test_ngrams_found_in_enough_texts_are_known_and_the_most_widespread_if_there_are_too_many():
     tokenizer = NGramTokenizer.fit(["not good", "not good", "good good good"], TextConfig(min_freq=2))
     assert [tokenizer.name(each) for each in range(2, tokenizer.size)] == ["good", "not", "not good"]
+    texts = ["a b c d e f g h", "h g f", "h g", "h"]
+    tokenizer = NGramTokenizer.fit(texts, TextConfig(min_freq=1, max_vocab=8))
+    assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
 
 
 def test_repetitions_are_kept_and_unknown_ones_left_out():
@@ -17,12 +20,6 @@ def test_repetitions_are_kept_and_unknown_ones_left_out():
     assert found.tokens == ["good", "good", "not", "good", "not good"]
     assert found.offsets == [(0, 4), (6, 10), (11, 14), (15, 19), (11, 19)]
     assert found.truncated == 0
-
-
-def test_the_most_widespread_are_kept_when_there_are_too_many():
-    texts = ["a b c d e f g h", "h g f", "h g", "h"]
-    tokenizer = NGramTokenizer.fit(texts, TextConfig(min_freq=1, max_vocab=8))
-    assert [tokenizer.name(each) for each in range(2, 8)] == ["h", "g", "f", "h g", "a", "a b"]
 
 
 TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]

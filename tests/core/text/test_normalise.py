@@ -92,31 +92,22 @@ def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
     assert normalise(text, kind, elongation=True, capitals=True) == expected
 
 
+def test_a_tagger_reads_text_without_lower_case_and_an_unknown_normaliser_is_named():
+    assert normalise("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
+    assert normalise("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
+    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
+        normalise("a", "upper")
+
+
 @pytest.mark.slow
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
-def test_marks_change_nothing_but_what_they_mark(kind, text):
+def test_a_normalised_text_is_composed_storable_and_stays_and_marks_change_only_what_they_mark(kind, text):
+    once = normalise(text.replace("&", ""), kind)
+    assert normalise(once, kind) == once
     marked = normalise(text, kind, elongation=True, capitals=True)
     if "xx" not in marked:
         assert marked == normalise(text, kind)
-
-
-def test_a_tagger_reads_the_same_text_without_lower_case():
-    assert normalise("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
-    assert normalise("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
-
-
-@pytest.mark.slow
-@given(TEXTS)
-@pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
-def test_normalising_twice_is_normalising_once(kind, text):
-    once = normalise(text.replace("&", ""), kind)
-    assert normalise(once, kind) == once
-
-
-@pytest.mark.slow
-@given(TEXTS)
-def test_a_normalised_text_is_composed_storable_and_has_single_blanks(text):
     result = normalise(text, "none")
     assert result == unicodedata.normalize("NFC", result)
     assert result == " ".join(result.split())
@@ -132,8 +123,3 @@ def test_steps_lists_only_what_changed_and_ends_at_the_result():
         ("blanks folded", "see <user>"),
     ]
     assert steps("plain", TextConfig()) == []
-
-
-def test_an_unknown_normaliser_is_named_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
-        normalise("a", "upper")

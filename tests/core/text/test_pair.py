@@ -40,26 +40,17 @@ def test_one_token_stands_between_the_texts_and_nowhere_else(config):
 
 
 @pytest.mark.parametrize("config", KINDS)
-def test_a_saved_tokenizer_reads_pairs_as_before(config):
+def test_a_saved_tokenizer_reads_pairs_as_before_and_of_single_texts_it_knows_no_mark(config):
     tokenizer = fit_tokenizer(PAIRS, config)
     again = tokenizer_from_json(tokenizer.to_json())
     assert again.pairs
     assert again.to_json() == tokenizer.to_json()
     assert again.encode_batch(PAIRS) == tokenizer.encode_batch(PAIRS)
-
-
-@pytest.mark.parametrize("config", KINDS)
-def test_tokens_of_single_texts_know_no_mark(config):
     single = ["a good film", "a bad film"] * 2
     state = fit_tokenizer(single, config).to_json()
     assert '"pairs"' not in state
     assert SIGN not in state
     assert not tokenizer_from_json(state).pairs
-
-
-def test_the_vocabulary_has_room_for_the_mark():
-    for config in (TextConfig(min_freq=1, max_vocab=8), TextConfig(tokenizer="bpe", max_vocab=270, min_freq=1)):
-        assert fit_tokenizer([*PAIRS, joined("one two three", "four five six")] * 3, config).size <= config.max_vocab
 
 
 @pytest.mark.parametrize(
@@ -74,21 +65,20 @@ def test_the_longer_text_loses_its_end_first(first, second, most, left):
     assert left == (a, b)
 
 
-def test_neither_text_is_lost_when_a_pair_is_cut():
+def test_neither_text_is_lost_when_a_pair_is_cut_and_the_vocabulary_has_room_for_the_mark():
     tokenizer = fit_tokenizer(PAIRS, TextConfig(min_freq=1, max_length=5))
     found = tokenizer.encode(joined("good " * 9, "bad film " * 9))
     assert found.tokens == ["good", "good", SIGN, "bad", "film"]
     assert found.truncated == 9 + 1 + 18 - 5
     assert tokenizer.encode_batch([joined("good " * 9, "bad film " * 9)]) == [found.ids]
+    for config in (TextConfig(min_freq=1, max_vocab=8), TextConfig(tokenizer="bpe", max_vocab=270, min_freq=1)):
+        assert fit_tokenizer([*PAIRS, joined("one two three", "four five six")] * 3, config).size <= config.max_vocab
 
 
-def test_texts_are_pairs_when_most_of_them_are():
+def test_texts_are_pairs_when_most_of_them_are_and_alike_when_both_texts_are():
     assert are_pairs([*PAIRS, "one that was added by hand"])
     assert not are_pairs(["a", "b", joined("a", "b")])
     assert not are_pairs([])
-
-
-def test_pairs_are_alike_when_both_texts_are():
     config = TextConfig()
     one, same, other, turned = as_read(
         [joined("A film!", "bad"), joined("a  film !", "Bad"), joined("a film!", "good"), joined("bad", "a film!")],

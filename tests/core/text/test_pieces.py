@@ -22,7 +22,7 @@ def fitted(count=50, **settings):
     return tokenizer
 
 
-def test_pieces_of_a_few_words():
+def test_pieces_of_a_few_words_and_their_buckets_which_are_crc_32_and_count_from_one():
     assert pieces("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
     assert pieces("a") == ["<a>"]
     assert pieces("ok") == ["<ok", "ok>", "<ok>"]
@@ -30,9 +30,6 @@ def test_pieces_of_a_few_words():
     assert pieces("né")[0] == "<né"
     assert len(pieces("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
     assert pieces("x" * 500)[-1] == "xxxxx"
-
-
-def test_buckets_are_crc_32_and_count_from_one():
     assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
     assert buckets("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
     assert buckets("bad", 1) == [1] * 6

@@ -36,7 +36,7 @@ def test_ids_are_those_of_the_backbone_two_places_on(pipeline):
     assert tokenizer_from_json(tokenizer.to_json()).encode(TEXTS[0]) == tokenizer.encode(TEXTS[0])
 
 
-def test_pieces_of_a_word_are_named_as_byte_pairs_are():
+def test_pieces_of_a_word_are_named_as_byte_pairs_are_and_no_more_are_read_than_there_are_places():
     tokenizer = fitted(word_pieces())
     found = tokenizer.encode(TEXTS[0])
     assert found.tokens[:3] == ["The", "film", "s"]
@@ -44,9 +44,6 @@ def test_pieces_of_a_word_are_named_as_byte_pairs_are():
     assert tokenizer.name(UNKNOWN) == "[UNK]"
     pairs = fitted(byte_pairs())
     assert [pairs.name(each) for each in pairs.encode("good").ids] == [" good"]
-
-
-def test_texts_are_no_longer_than_the_backbone_has_places():
     assert fitted(word_pieces()).max_length == 16 and fitted(word_pieces(), max_length=38).max_length == 38
     with pytest.raises(ConfigError, match=r"text\.max_length=39: 'tiny' has places for 38 tokens; choose text.max_len"):
         fitted(word_pieces(), max_length=39)
@@ -109,9 +106,8 @@ def test_a_pipeline_has_known_parts_that_make_no_text_much_longer(part, value, s
 def test_the_parts_of_the_families_that_are_read_are_known():
     """XLM-R's as its authors convert it; byte pairs and word pieces are tested above."""
     shorter = replacing({"String": "``"}, '"')
-    check_pipeline(
-        piped("normalizer", {"type": "Sequence", "normalizers": [precompiled(b"ff"), BLANKS, shorter, LOWER]})
-    )
+    normalizers = [precompiled(b"ff"), BLANKS, shorter, LOWER]
+    check_pipeline(piped("normalizer", {"type": "Sequence", "normalizers": normalizers}))
     split, space = {"type": "WhitespaceSplit"}, {"type": "Metaspace", "replacement": "\u2581"}
     check_pipeline(piped("pre_tokenizer", {"type": "Sequence", "pretokenizers": [split, space]}))
 

@@ -50,10 +50,11 @@ def test_words_are_never_tagged_otherwise_under_the_same_scheme():
     )
 
 
-def test_words_get_universal_tags():
+def test_words_get_universal_tags_and_one_without_end_is_tagged_at_once_by_its_end():
     assert named("The film was really great , and 2 of us did not leave !") == [
         "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
     ]  # fmt: skip
+    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
 
 
 @pytest.mark.slow
@@ -75,14 +76,9 @@ def test_no_file_of_the_working_directory_is_taken_for_the_model(tmp_path, monke
         HanoverTagger.HanoverTagger(MODELS["en"])  # the trap is real
 
 
-def test_a_word_without_end_is_tagged_at_once_by_its_end():
-    assert Tagger("en").tag(["x" * 20_000 + "ly"]) == Tagger("en").tag(["x" * 38 + "ly"])
-
-
 def test_subwords_inherit_the_tag_of_their_word_and_a_blank_has_none():
-    tokenizer = fit_tokenizer(
-        ["unbelievable films"], TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
-    )
+    config = TextConfig(tokenizer="bpe", max_vocab=300, max_length=64, tagger="en")
+    tokenizer = fit_tokenizer(["unbelievable films"], config)
     found = tokenizer.encode("I didn't see unbelievable films")
     by_word = {}
     for (start, _), tag in zip(found.offsets, found.tags, strict=True):

@@ -6,32 +6,22 @@ from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizers import fit_tokenizer
 
 
-def padded(texts):
-    return TokenTable.of(texts).whole()
-
-
-def test_padding_fills_on_the_right_and_marks_what_is_real():
-    batch = padded([[5, 6, 7], [], [8]])
+def test_padding_fills_on_the_right_and_a_table_gives_any_rows_in_any_order_and_in_batches():
+    batch = TokenTable.of([[5, 6, 7], [], [8]]).whole()
     assert batch.ids.tolist() == [[5, 6, 7], [0, 0, 0], [8, 0, 0]]
     assert batch.keep.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
-
-
-@pytest.mark.parametrize(("texts", "shape"), [([[]], (1, 1)), ([[], []], (2, 1)), ([], (0, 1)), ([[3]], (1, 1))])
-def test_a_batch_has_at_least_one_column(texts, shape):
-    batch = padded(texts)
-    assert tuple(batch.ids.shape) == tuple(batch.keep.shape) == shape
-
-
-def test_a_table_gives_any_rows_in_any_order_and_pads_to_a_given_width():
     table = TokenTable.of([[1, 2], [3], [4, 5, 6], []])
     assert table.lengths.tolist() == [2, 1, 3, 0]
     assert table.padded(np.array([3, 1, 0])).ids.tolist() == [[0, 0], [3, 0], [1, 2]]
     assert table.padded(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]]
     assert table.flat.dtype == np.int32
-
-
-def test_in_order_cuts_into_batches():
     assert [rows.tolist() for rows in in_order(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
+
+
+@pytest.mark.parametrize(("texts", "shape"), [([[]], (1, 1)), ([[], []], (2, 1)), ([], (0, 1)), ([[3]], (1, 1))])
+def test_a_batch_has_at_least_one_column(texts, shape):
+    batch = TokenTable.of(texts).whole()
+    assert tuple(batch.ids.shape) == tuple(batch.keep.shape) == shape
 
 
 @pytest.mark.slow

@@ -20,22 +20,16 @@ NGRAM = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=2))
 ALL = pytest.mark.parametrize("tokenizer", [WORD, BPE, NGRAM], ids=lambda each: each.kind)
 
 
-def test_words_are_numbered_by_frequency_then_by_code_point():
+def test_words_are_numbered_by_frequency_and_rare_or_too_many_are_unknown():
     assert [WORD.name(each) for each in range(WORD.size)] == [
         "<pad>", "<unk>", "a", "good", "film", "bad", "day", "don't", "go",
     ]  # fmt: skip
-
-
-def test_a_rare_word_is_unknown_and_its_text_stays_readable():
     tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=2))
     found = tokenizer.encode("A  superb FILM")
     assert found.ids == [tokenizer.encode("a").ids[0], UNKNOWN, tokenizer.encode("film").ids[0]]
     assert found.tokens == ["a", "superb", "film"]
     assert found.text == "a superb film"
     assert found.offsets == [(0, 1), (2, 8), (9, 13)]
-
-
-def test_max_vocab_counts_the_special_entries():
     tokenizer = fit_tokenizer([" ".join("abcdefghij")], TextConfig(max_vocab=8, min_freq=1))
     assert tokenizer.size == 8
     assert tokenizer.encode("f g").ids == [7, UNKNOWN]
@@ -64,22 +58,17 @@ def test_automatic_length_is_the_99th_percentile_in_steps_of_8(lengths, expected
     assert automatic_length(lengths) == expected
 
 
-def test_byte_level_has_no_unknown_tokens_and_shows_no_byte_symbols():
+def test_byte_pairs_know_every_character_share_its_place_and_need_room_for_all_bytes():
     found = BPE.encode("Good dáy 日本 👍")
     assert UNKNOWN not in found.ids
     assert "".join(found.tokens[:1]) == "good"
     assert not set("ĠĊÃ") & set("".join(found.tokens + [BPE.name(each) for each in found.ids]))
-
-
-def test_byte_level_pieces_of_one_character_share_its_place():
     found = fit_tokenizer(["a"], TextConfig(tokenizer="bpe", max_vocab=258)).encode("é")
     assert found.tokens[-2:] == ["é", "é"]
     assert found.offsets[-2:] == [(0, 1), (0, 1)]
-
-
-def test_byte_level_needs_room_for_all_bytes():
     with pytest.raises(ConfigError, match="at least 258"):
         fit_tokenizer(TEXTS, TextConfig(tokenizer="bpe", max_vocab=257))
+    assert BPE.known_words is None and BPE.unknown_share("zzz qqq") is None
 
 
 @ALL
@@ -161,7 +150,3 @@ def test_the_share_of_unknown_words_is_of_words_and_not_of_punctuation(tokenizer
         ("good oo oo ood", 0.75),  # parts of words that are known are no known words
     ]:
         assert tokenizer.unknown_share(text) == pytest.approx(share)
-
-
-def test_byte_pairs_know_every_word_by_its_pieces():
-    assert BPE.known_words is None and BPE.unknown_share("zzz qqq") is None

@@ -1,7 +1,5 @@
 """Words of a typed text: spans in any script, texts without them, and which tokens are theirs."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -85,23 +83,16 @@ def test_a_token_is_of_the_word_that_was_typed(normaliser, text, owners):
     assert set(owners) <= set(tokens)
 
 
-def test_marks_of_a_normaliser_are_of_the_word_before_them():
+def test_marks_are_of_the_word_before_them_a_token_of_several_words_is_shared_and_what_is_behind_is_nobody_s():
     config = TextConfig(mark_elongation=True, mark_capitals=True)
     found, tokens = shared("soooo GREAT film", config)
     assert tokens == ["so", "xxlong", "great", "xxcaps", "film"]
     assert found.argmax(0).tolist() == [0, 0, 1, 1, 2]
-
-
-def test_a_token_of_several_words_is_shared_by_their_characters():
     found, tokens = shared("hm...", TextConfig(), r"\w+|\.+")
     assert tokens == ["hm", "..."] and words("hm...") == ["hm", ".", ".", "."]
     np.testing.assert_allclose(found, [[1, 0], [0, 1 / 3], [0, 1 / 3], [0, 1 / 3]])
-
-
-def test_what_stands_behind_the_last_word_that_is_asked_is_nobody_s():
-    config = TextConfig()
-    assert shares("a b c", [(0, 1)], [(0, 1), (2, 3), (4, 5)], config).tolist() == [[1, 0, 0]]
-    assert shares("", [], [], config).shape == (0, 0)
+    assert shares("a b c", [(0, 1)], [(0, 1), (2, 3), (4, 5)], TextConfig()).tolist() == [[1, 0, 0]]
+    assert shares("", [], [], TextConfig()).shape == (0, 0)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The parts of a model as levers: which there are, what each says, where a slider stands."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Heat maps and coefficients of one sentence."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

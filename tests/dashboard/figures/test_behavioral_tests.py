@@ -6,18 +6,7 @@ import pytest
 from core.behaviour.judge import judge
 from core.behaviour.polarity import sides_of
 from core.behaviour.suite import Case, Suite, SuiteTest
-from dashboard.figures.behavioral_tests import (
-    FAILING,
-    RATES,
-    Behaved,
-    consistent,
-    failing,
-    failing_table,
-    finding,
-    listed,
-    rates_marks,
-    rates_table,
-)
+from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)
@@ -46,59 +35,50 @@ def judged(run: str, wrong: set[str]):
 
 
 @pytest.fixture
-def behaved() -> Behaved:
-    return Behaved({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
+def behaved() -> behavior.Behaved:
+    return behavior.Behaved({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
 
 
 def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
-    table = rates_marks(behaved, LOOK.tokens)
+    table = behavior.rates_marks(behaved, LOOK.tokens)
     assert [column.title for column in table.columns if column.axis] == ["deep", "bag"]
     names = ["negation", "words", "contrast", "questions"]
     assert [row.id for row in table.rows] == [f"capability {name}" for name in names]
     assert [child.id for child in table.rows[0].children] == ["test not"]
-    rows = {row.id.partition(" ")[2]: row.cells for row in rates_marks(behaved, LOOK.tokens).rows}
+    rows = {row.id.partition(" ")[2]: row.cells for row in behavior.rates_marks(behaved, LOOK.tokens).rows}
     failed, passed, still_open = (rows[name]["mark deep"] for name in ("negation", "words", "contrast"))
     assert (failed.value, failed.colour, failed.tie) == (1.0, LOOK.tokens.wrong, False)
     assert (passed.value, passed.colour, passed.tie) == (0.0, LOOK.tokens.right, False)
     assert still_open.tie and still_open.high > 0.3
     assert rows["negation"]["rate deep"].strong and not rows["words"]["rate deep"].strong
     assert "20 of 20 fail" in failed.said
-    [row] = [row for row in rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
+    [row] = [row for row in behavior.rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
     assert "mark deep" not in row.cells and row.cells["rate deep"].text == "–"
     assert "has no class that could be right" in row.cells["rate deep"].title
 
 
 def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
-    said, behind = finding(behaved)
+    said, behind = behavior.finding(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
         "Failure rate there: 1.00. 1 is undecided: its interval includes 0.3. It differs from bag on words."
     )
-    alone = Behaved({"good": judged("good", set())}, "good")
-    assert finding(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
-    assert consistent(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
+    alone = behavior.Behaved({"good": judged("good", set())}, "good")
+    assert behavior.finding(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
+    assert behavior.consistent(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
 
 
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        ([], ""),
-        (["a"], "a"),
-        (["a", "b"], "a and b"),
-        (["a", "b", "c"], "a, b and c"),
-        (list("abcde"), "a, b, c and 2 more"),
-    ],
-)
-def test_names_are_listed_as_a_person_does(names, words):
-    assert listed(names) == words
+def test_names_are_listed_as_a_person_does():
+    found = [behavior.listed(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
+    assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
 
 
 def test_the_numbers_have_a_row_for_each_test_capability_and_run_and_are_exported(behaved):
-    table = rates_table(behaved)
+    table = behavior.rates_table(behaved)
     assert len(table) == 2 * (4 + 4)
     [row] = table.query("capability == 'words' and test == 'all' and run == 'bag'").to_dict("records")
     assert (row["n"], row["failed"], row["rate"], row["verdict"]) == (20, 20, 1.0, "fails")
-    html = RATES.draw(behaved, LOOK).html("place")
+    html = behavior.RATES.draw(behaved, LOOK).html("place")
     assert "negation" in html and "<script" not in html
 
 
@@ -113,30 +93,30 @@ FEW = Suite(
 
 
 @pytest.fixture
-def asked_few() -> Behaved:
+def asked_few() -> behavior.Behaved:
     # texts: a, b, A, very b
     one = judge("one", FEW, SIDES, np.array([[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]]))
     two = judge("two", FEW, SIDES, np.array([[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]]))
-    return Behaved({"one": one, "two": two}, "one")
+    return behavior.Behaved({"one": one, "two": two}, "one")
 
 
 def test_a_test_lists_what_a_run_does_not_pass_beside_what_the_others_say(asked_few):
-    found = failing(asked_few, "test plain", "one")
+    found = behavior.failing(asked_few, "test plain", "one")
     assert (len(found.cases), found.asked, found.single) == (1, 2, True)
-    [row] = failing_table(found).to_dict("records")
+    [row] = behavior.failing_table(found).to_dict("records")
     assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
-    assert FAILING.say(FAILING.note, found) == "1 of 2 fail for one"
-    found = failing(asked_few, "test case", "two")
-    assert found.cases == () and failing_table(found).empty
-    shown = FAILING.draw(failing(asked_few, "capability words", "one"), LOOK).rows
+    assert behavior.FAILING.say(behavior.FAILING.note, found) == "1 of 2 fail for one"
+    found = behavior.failing(asked_few, "test case", "two")
+    assert found.cases == () and behavior.failing_table(found).empty
+    shown = behavior.FAILING.draw(behavior.failing(asked_few, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in FAILING.draw(failing(asked_few, "test plain", "one"), LOOK).rows
+    assert "test" not in behavior.FAILING.draw(behavior.failing(asked_few, "test plain", "one"), LOOK).rows
 
 
 def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_looked_into(asked_few):
-    [_, row] = failing_table(failing(asked_few, "capability words", "one")).to_dict("records")
+    [_, row] = behavior.failing_table(behavior.failing(asked_few, "capability words", "one")).to_dict("records")
     assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
     assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
-    [row] = failing_table(failing(asked_few, "capability intensity", "one")).to_dict("records")
+    [row] = behavior.failing_table(behavior.failing(asked_few, "capability intensity", "one")).to_dict("records")
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")

@@ -74,10 +74,7 @@ def test_models_have_letters_and_colours_and_a_tie_holds_0(source):
 def test_the_matrix_counts_who_is_right_or_what_each_says(source):
     shape = MATRIX.shape(source(pair="A-C"))
     one, other = RIGHT["good"], RIGHT["poor"]
-    assert shape.counts.tolist() == [
-        [(one & other).sum(), (one & ~other).sum()],
-        [(~one & other).sum(), (~(one | other)).sum()],
-    ]
+    assert shape.counts.ravel().tolist() == [(a & b).sum() for a in (one, ~one) for b in (other, ~other)]
     rows = cell_frame(shape, shape.rows(0, 1))
     assert rows["text"].tolist() == [f"text {row}" for row in np.flatnonzero(one & ~other)]
     assert (rows["A"] == rows["label"]).all() and (rows["C"] != rows["label"]).all()
@@ -120,19 +117,12 @@ def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
         LAMBDAS.shape(source("fair", "poor"))
 
 
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [
-        ([52_000, 162_000], [50_000, 100_000]),
-        ([52_000, 406_000], [50_000, 100_000, 200_000, 300_000]),
-        ([0.5, 3.8], [0.5, 1, 2, 3]),
-        ([17, 240], [20, 30, 50, 100, 200]),
-        ([2, 90_000], [10, 100, 1_000, 10_000]),
-        ([100], [100]),
-    ],
-)
-def test_a_logarithmic_axis_has_few_round_numbers(values, ticks):
-    assert log_ticks(values) == ticks and len(ticks) <= MOST_TICKS
+def test_a_logarithmic_axis_has_few_round_numbers():
+    assert log_ticks([52_000, 162_000]) == [50_000, 100_000]
+    assert log_ticks([52_000, 406_000]) == [50_000, 100_000, 200_000, 300_000]
+    assert log_ticks([0.5, 3.8]) == [0.5, 1, 2, 3]
+    assert log_ticks([17, 240]) == [20, 30, 50, 100, 200] and MOST_TICKS >= 5
+    assert log_ticks([2, 90_000]) == [10, 100, 1_000, 10_000] and log_ticks([100]) == [100]
 
 
 def test_costs_join_what_no_other_beats(source, store):

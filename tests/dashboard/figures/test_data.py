@@ -1,7 +1,5 @@
 """The figures of the Data page, by the values they draw."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -75,19 +73,12 @@ def test_models_stand_beside_the_yardstick_on_each_phenomenon():
     assert figure.data[1].y[0] == "&lt;i&gt;irony" and figure.layout.yaxis.autorange == "reversed"
 
 
-KNOWN = {
-    "models": {
-        "tfidf-logreg": {"splits": {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}},
-        "ndt": {
-            "seeds": 2,
-            "epochs": 10,
-            "splits": {
-                "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
-                "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
-            },
-        },
-    }
+NDT = {
+    "test": {"accuracy": [0.7, 0.9], "unseen words": 0.8, "phenomena": {"irony": 1.0, "plain": 0.95}},
+    "challenge": {"accuracy": [0.5, 0.6], "unseen words": None, "phenomena": {"irony": 0.5}},
 }
+TFIDF = {"test": {"accuracy": [0.5], "phenomena": {"plain": 0.9, "irony": 0.1}}}
+KNOWN = {"models": {"tfidf-logreg": {"splits": TFIDF}, "ndt": {"seeds": 2, "epochs": 10, "splits": NDT}}}
 
 
 def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
@@ -100,12 +91,8 @@ def test_each_model_has_its_mean_with_interval_and_the_range_of_its_seeds():
 
 
 def test_what_the_yardstick_gets_wrong_stands_first():
-    table = data.measured_phenomena(KNOWN)
-    assert table.to_dict("list") == {
-        "phenomenon": ["irony", "plain"],
-        "tfidf-logreg": [0.1, 0.9],
-        "ndt": [1.0, 0.95],
-    }
+    found = {"phenomenon": ["irony", "plain"], "tfidf-logreg": [0.1, 0.9], "ndt": [1.0, 0.95]}
+    assert data.measured_phenomena(KNOWN).to_dict("list") == found
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Likely label errors, and how a split differs from training."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -26,14 +24,13 @@ from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
+FIELDS = ("split", "row", "key", "text", "likely", "truth", "likelier", "p_truth", "p_likelier", "margin")
 ROWS = [
-    {"split": "train", "row": 3, "key": "a", "text": "=one", "likely": True, "truth": "bad", "likelier": "good"}
-    | {"p_truth": 0.1, "p_likelier": 0.9, "margin": -0.8},
-    {"split": "test", "row": 1, "key": "b", "text": "two", "likely": False, "truth": "good", "likelier": "bad"}
-    | {"p_truth": 0.4, "p_likelier": 0.6, "margin": -0.2},
+    ("train", 3, "a", "=one", True, "bad", "good", 0.1, 0.9, -0.8),
+    ("test", 1, "b", "two", False, "good", "bad", 0.4, 0.6, -0.2),
 ]
 FOUND = {
-    "rows": ROWS,
+    "rows": [dict(zip(FIELDS, each, strict=True)) for each in ROWS],
     "likely": {"train": 1, "test": 0},
     "n": {"train": 1200, "test": 40},
     "left_out": "",

@@ -1,7 +1,5 @@
 """A model drawn: every part and term stands there, in order, whole and in both themes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from xml.etree import ElementTree
 

@@ -10,22 +10,8 @@ from knowing import known_of
 
 from core.failures.phrases import Overused, Phrases
 from core.failures.selection import Selection, chosen_rows
+from dashboard.figures import distinguishing_features as features
 from dashboard.figures.analysis import analyse
-from dashboard.figures.distinguishing_features import (
-    CLOUDS,
-    LARGEST,
-    OUTCOMES,
-    SMALLEST,
-    Outcomes,
-    arrange_words,
-    cloud_table,
-    columns_table,
-    find_outcomes,
-    marked,
-    overused,
-    scale_letters,
-    words_table,
-)
 from dashboard.figures.filtering import FURTHER, changed
 from dashboard.figures.theme import Look
 
@@ -43,21 +29,21 @@ def known(tmp_path_factory):
 
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
-    shown = overused(analyse(known[0], "wrong", known[1]))
+    shown = features.overused(analyse(known[0], "wrong", known[1]))
     assert list(shown.found) == Phrases(known[0].table.texts).overused(known[0].table.wrong)
-    marks = words_table(shown).marks
+    marks = features.words_table(shown).marks
     first, mark = shown.found[0], marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
     assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
-    assert words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
+    assert features.words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
 
 
 @pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
 def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
     before, frame = analyse(known[0], select, known[1]), known[0].table.frame
-    shown = overused(before)
+    shown = features.overused(before)
     assert shown.found
-    for row, each in zip(words_table(shown).marks.rows, shown.found, strict=False):
+    for row, each in zip(features.words_table(shown).marks.rows, shown.found, strict=False):
         if row.id == select:  # picked already: a click takes it out
             continue
         after = analyse(known[0], ";".join(changed(before.clauses, before.facets, FURTHER, row.id)), known[1])
@@ -78,14 +64,14 @@ def tagged(tmp_path):
 
 @pytest.mark.slow
 def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(tagged):
-    shown, frame = marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
-    row, web = columns_table(shown).frame.iloc[0], frame["source"] == "web"
+    shown, frame = features.marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
+    row, web = features.columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
     assert row["share"] == pytest.approx(web[frame["wrong"]].mean())
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
-    first = columns_table(shown).marks.rows[0]
+    first = features.columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
-    names = {row["name"] for row in marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
+    names = {row["name"] for row in features.marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
 
 
@@ -102,31 +88,27 @@ def shown(tmp_path):
     ]
     frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
     known, store = known_of(tmp_path, right_where(~wrong, labels), frame, find=False)
-    return find_outcomes(analyse(known, "wrong", store), "good"), known, store
+    return features.find_outcomes(analyse(known, "wrong", store), "good"), known, store
 
 
 def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
-    found, known, _ = shown
+    found, known, store = shown
     frame = known.table.frame
     good, said = frame["truth"] == "good", frame["said"] == "good"
     assert list(found.sizes.values()) == [
-        int(((good == true) & (said == claimed)).sum()) for true, claimed in OUTCOMES.values()
+        int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()
     ]
     assert [each.words for each in found.found["false negative"]] == ["rain"]
-    table = cloud_table(found)
+    table = features.cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
-    found, known, store = shown
-    for outcome, (true, said) in OUTCOMES.items():
+    for outcome, (true, said) in features.OUTCOMES.items():
         _, has = chosen_rows(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
-        frame = known.table.frame
         own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
         np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
-    found, known, store = shown
     assert found.picked == ""
     chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
-    assert find_outcomes(chosen, "good").picked == "false negative: rain"
-    found, known, store = shown
-    words = [each for cloud in CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
+    assert features.find_outcomes(chosen, "good").picked == "false negative: rain"
+    words = [each for cloud in features.CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
     beside = {each["id"]: each["said"].split(", ")[1].removesuffix(" here") for each in words}
     assert len(beside) == sum(map(len, found.found.values())) == 2
     for outcome, words in found.found.items():
@@ -144,26 +126,30 @@ FOUND = {
 
 
 def clouds(*clauses):
-    return Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
+    return features.Outcomes(SimpleNamespace(clauses=clauses), "positive", FOUND, {name: 10 for name in FOUND})
 
 
 def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_middle():
-    found, half = scale_letters(FOUND), (SMALLEST + LARGEST) / 2
-    assert found["false negative"] == [LARGEST] and found["true positive"][0] == pytest.approx(half)
+    found, half = features.scale_letters(FOUND), (features.SMALLEST + features.LARGEST) / 2
+    assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
-    assert scale_letters({"true positive": []}) == {"true positive": []}
-    assert arrange_words(range(5)) == [3, 1, 0, 2, 4] and arrange_words([]) == [] and arrange_words([7]) == [7]
-    assert sorted(arrange_words(range(24))) == list(range(24))
-    drawn = CLOUDS.draw(clouds(), Look()).data["clouds"]
+    assert features.scale_letters({"true positive": []}) == {"true positive": []}
+    assert (
+        features.arrange_words(range(5)) == [3, 1, 0, 2, 4]
+        and features.arrange_words([]) == []
+        and features.arrange_words([7]) == [7]
+    )
+    assert sorted(features.arrange_words(range(24))) == list(range(24))
+    drawn = features.CLOUDS.draw(clouds(), Look()).data["clouds"]
     assert [each["words"] for each in drawn[0]["words"]] == ["warm", "good", "w"]
 
 
 def test_each_word_can_be_picked_and_says_its_numbers():
     picked = clouds("truth=positive", "said!=positive", "word=<b>")
-    data = CLOUDS.draw(picked, Look()).data
+    data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]
     assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 elsewhere"
     assert [each["title"] for each in data["clouds"]][:2] == ["True positives: 10", "False negatives: 10"]
     t = Look().tokens
     assert [each["colour"] for each in data["clouds"]] == [t.ink, t.wrong, t.wrong, t.ink]
-    assert list(cloud_table(picked)["words"]) == ["good", "warm", "w", "<b>"]
+    assert list(features.cloud_table(picked)["words"]) == ["good", "warm", "w", "<b>"]

@@ -1,7 +1,5 @@
 """What a figure is drawn as: a chart, a table, a component; each as markup that asks nobody."""
 
-from __future__ import annotations
-
 import json
 import re
 

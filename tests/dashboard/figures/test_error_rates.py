@@ -8,23 +8,13 @@ from knowing import known_of
 
 from core import api
 from core.failures.tags import CONSEQUENCES
+from dashboard.figures import error_rates as rates
 from dashboard.figures.analysis import analyse
-from dashboard.figures.error_rates import (
-    GATHERED,
-    SHOWN,
-    gathered,
-    log_axis,
-    name_of,
-    next_steps,
-    rates_table,
-    ratio_mark,
-    rules_of,
-    sliced,
-    slices_table,
-)
 from dashboard.figures.interval_table import Mark, Words
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
+
+pytestmark = pytest.mark.slow
 
 ROWS = 400
 
@@ -44,55 +34,42 @@ def web_and_phone(tmp_path, rows=ROWS):
     return known_of(tmp_path, right_where(right, labels), frame)
 
 
-@pytest.mark.slow
 def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
     known, store = web
-    shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
-    table = rates_table(shown).frame.set_index("rule")
-    for rule, has in {
-        "source=web": frame["source"] == "web",
-        "tag=question": frame["text"].str.contains("?", regex=False),
-    }.items():
-        row, wrong = table.loc[rule], frame["wrong"]
+    shown, frame = rates.gathered(analyse(known, "wrong", store)), known.table.frame
+    table = rates.rates_table(shown).frame.set_index("rule")
+    web, asks, wrong = frame["source"] == "web", frame["text"].str.contains("?", regex=False), frame["wrong"]
+    for rule, has in (("source=web", web), ("tag=question", asks)):
+        row = table.loc[rule]
         assert (row["n"], row["wrong"]) == (has.sum(), (has & wrong).sum())
         assert row["rate"] == pytest.approx(wrong[has].mean())
         assert row["excess"] == pytest.approx((has & wrong).sum() - has.sum() * wrong[~has].mean())
-    assert table.loc["source=web", "ratio"] == pytest.approx(
-        frame["wrong"][frame["source"] == "web"].mean() / frame["wrong"][frame["source"] == "phone"].mean()
-    )
-    marks = rates_table(shown).marks
+    assert table.loc["source=web", "ratio"] == pytest.approx(wrong[web].mean() / wrong[~web].mean())
+    marks = rates.rates_table(shown).marks
     assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
-    assert len(marks.rows) <= SHOWN + 2
-    known, store = web
-    rows = rates_table(gathered(analyse(known, "wrong", store))).marks.rows
-    last = rows[-1]
+    assert len(marks.rows) <= rates.SHOWN + 2
+    last = marks.rows[-1]
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
     assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
     assert CONSEQUENCES == {"neighbours conflict"}
-    known, store = web
-    assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
-    assert gathered(analyse(known, "wrong", store)).picked == ""
+    assert rates.gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone" and shown.picked == ""
 
 
-@pytest.mark.slow
 def test_the_terminal_has_the_same_family_and_the_slices(web):
     known, store = web
-    page = rates_table(gathered(analyse(known, "wrong", store))).frame.set_index("rule")
+    page = rates.rates_table(rates.gathered(analyse(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
     assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
-    for rule, row in page.iterrows():
-        assert [rows[rule][name] for name in ("n", "wrong", "p", "p_holm", "differs")] == [
-            None if pd.isna(value) else value for value in row[["n", "wrong", "p", "p_holm", "differs"]]
-        ]
+    names = ["n", "wrong", "p", "p_holm", "differs"]
+    for rule, row in page[names].iterrows():
+        assert [rows[rule][name] for name in names] == [None if pd.isna(value) else value for value in row]
     assert rows["source=web"]["selected"] == (known.table.frame["source"].eq("web") & known.table.wrong).sum()
-    slices = slices_table(sliced(analyse(known, "wrong", store))).frame
-    assert [each["select"] for each in told["slices"]] == slices["rules"].tolist() and "source=web" in set(
-        slices["rules"]
-    )
+    slices = rates.slices_table(rates.sliced(analyse(known, "wrong", store))).frame
+    assert [each["select"] for each in told["slices"]] == slices["rules"].tolist()
+    assert "source=web" in set(slices["rules"])
 
 
-@pytest.mark.slow
 def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     known, store = web_and_phone(tmp_path)
     labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
@@ -100,32 +77,35 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
     source = Source(store.read("one"), Reader(store), others=[store.read("two")])
     rule, apart = "tag=models disagree with two", (other == known.table.wrong)
-    (mark,) = (row for row in rates_table(GATHERED.read(source)).marks.rows if row.id == rule)
+    (mark,) = (row for row in rates.rates_table(rates.GATHERED.read(source)).marks.rows if row.id == rule)
     assert mark.cells["n"] == str(apart.sum()) and mark.cells["name"].small == "with two"
     after = analyse(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
     assert after.said == "all, models disagree with two"
-    assert not any(
-        rule in each.id for each in slices_table(sliced(analyse(known.beside("two"), "all", store))).marks.rows
-    )
+    slices = rates.slices_table(rates.sliced(analyse(known.beside("two"), "all", store))).marks.rows
+    assert not any(rule in each.id for each in slices)
 
 
-@pytest.mark.slow
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
-    shown = gathered(analyse(known, "wrong", store))
-    assert shown.few and [column.key for column in rates_table(shown).marks.columns] == ["name", "n", "rate", "excess"]
+    shown = rates.gathered(analyse(known, "wrong", store))
+    assert shown.few and [column.key for column in rates.rates_table(shown).marks.columns] == [
+        "name",
+        "n",
+        "rate",
+        "excess",
+    ]
 
 
 def test_the_axis_doubles_from_one_to_both_sides_and_a_rule_has_a_name():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
-    axis = log_axis([ratio_mark(row), Mark()])
+    axis = rates.log_axis([rates.ratio_mark(row), Mark()])
     assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
-    mark = ratio_mark(row)
+    mark = rates.ratio_mark(row)
     assert mark.value == pytest.approx(np.log2(3)) and mark.said == "3.00 (1.50 to 5.00), p after Holm = 0.010"
-    far = ratio_mark({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
+    far = rates.ratio_mark({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
     assert (far.value, far.high, far.said) == (4.0, 4.0, "no errors elsewhere (2.00 and more), p after Holm < 0.001")
-    assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
+    assert [rates.name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
         *("negation", "source web", "source missing", "unseen yes")
     ]
 
@@ -139,18 +119,17 @@ def known(tmp_path):
     return known_of(tmp_path, right_where(right, rows % 2), texts(rows % 2, one=one, two=two))
 
 
-@pytest.mark.slow
 def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
-    shown, frame = sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
-    table = slices_table(shown).frame.set_index("rules")
+    shown, frame = rates.sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
+    table = rates.slices_table(shown).frame.set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
     row = table.loc["one=x;two=x"]
     assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
     assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
-    assert "one=x;two=x" in [each.id for each in slices_table(shown).marks.rows]
-    assert sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
-    assert sliced(analyse(known[0], "wrong", known[1])).picked == ""
-    assert all(rules_of(each) for each in sliced(analyse(known[0], "wrong", known[1])).found.slices)
+    assert "one=x;two=x" in [each.id for each in rates.slices_table(shown).marks.rows]
+    assert rates.sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
+    assert rates.sliced(analyse(known[0], "wrong", known[1])).picked == ""
+    assert all(rates.rules_of(each) for each in rates.sliced(analyse(known[0], "wrong", known[1])).found.slices)
 
 
 def steps(tmp_path, chance):
@@ -162,10 +141,9 @@ def steps(tmp_path, chance):
     right = random.random(600) > np.where(asks, *chance)
     known, store = known_of(tmp_path, right_where(right, rows % 2, 0.8), frame)
     shown = analyse(known, "wrong", store)
-    return next_steps(shown, gathered(shown), sliced(shown)), known.table.frame, asks
+    return rates.next_steps(shown, rates.gathered(shown), rates.sliced(shown)), known.table.frame, asks
 
 
-@pytest.mark.slow
 def test_a_tag_that_survives_is_advised_with_its_rates_and_chance_is_not(tmp_path):
     found, frame, asks = steps(tmp_path, (0.5, 0.1))
     first = found[0]

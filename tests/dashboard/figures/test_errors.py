@@ -130,10 +130,8 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
     detail = Detail(pushed, near, same, among="of 2 drawn from 9")
     said = drawn(reading(store, details={key: detail}))["details"][key]
     assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
-    assert [word["about"] for word in said["words"]] == [
-        "push −2.00 towards positive",
-        "push +1.00 towards positive, not in the vocabulary",
-    ]
+    about = ["push −2.00 towards positive", "push +1.00 towards positive, not in the vocabulary"]
+    assert [word["about"] for word in said["words"]] == about
     assert said["ends"] == ["towards negative", "positive"]
     assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
@@ -167,10 +165,8 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
     codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
     beyond = codes_table(shape(codes, "ann")).marks.rows
-    assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == [
-        ("irony", "6", "0.75"),
-        ("label", "2", "0.25"),
-    ], "n is of the rows that the share is of"
+    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n is of the rows that the share is of
+    assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
     assert (first["mark"].low, first["mark"].high) == wilson(6, 8) and first["code"].title == "what irony is"
 
 
@@ -187,7 +183,5 @@ def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
 def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
     assert codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
-    assert note_codes(none) == "No row is selected" and [row.cells["n"] for row in codes_table(none).marks.rows] == [
-        "0",
-        "0",
-    ]
+    assert note_codes(none) == "No row is selected"
+    assert [row.cells["n"] for row in codes_table(none).marks.rows] == ["0", "0"]

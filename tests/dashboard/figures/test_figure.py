@@ -1,7 +1,5 @@
 """A declaration: its names, its words, its options."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import plotly.graph_objects as go
@@ -32,12 +30,9 @@ def declared(page="train", **parts) -> Figure[int]:
 
 def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
-    assert dict(figure.variants()) == {
-        "name-flat": {"deep": "2-D"},
-        "name-deep": {"deep": "3-D"},
-        "name-right-flat": {"side": "right", "deep": "2-D"},
-        "name-right-deep": {"side": "right", "deep": "3-D"},
-    }
+    flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
+    names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
+    assert dict(figure.variants()) == names
     assert dict(declared().variants()) == {"name": {}}
 
 

@@ -52,15 +52,10 @@ def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     words, _, _ = said(known, "wrong;truth=good")
     frame = known[0].table.frame
     wrong = frame[frame["wrong"]]
-    assert {o["label"]: o["n"] for o in words["truth"]["options"]} == {
-        "any class": len(wrong),
-        **{name: int((wrong["truth"] == name).sum()) for name in ("bad", "good")},
-    }
     good = wrong[wrong["truth"] == "good"]
-    assert {o["label"]: o["n"] for o in words["a"]["options"]} == {
-        "any a": len(good),
-        **{value: int((good["a"] == value).sum()) for value in "xy"},
-    }
+    for name, of_all, rows, values in (("truth", "any class", wrong, ("bad", "good")), ("a", "any a", good, "xy")):
+        counts = {of_all: len(rows), **{value: int((rows[name] == value).sum()) for value in values}}
+        assert {o["label"]: o["n"] for o in words[name]["options"]} == counts
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 

@@ -1,16 +1,13 @@
 """Several labels per text on the pages: counted by hand and by scikit-learn."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
 import pandas as pd
 import pytest
+from finished import run
 from sklearn import metrics as sk
 
-from core.config import compose
-from core.runs.record import RunRecord
 from dashboard.figures import labels, map_colours, results
 from dashboard.figures.decisions import answer_probability, decide_label, make_report, points_frame
 from dashboard.figures.labels import Labels, draw_labels
@@ -32,25 +29,14 @@ SAVED = pd.DataFrame(
 )
 REPORT = make_report(SAVED, LABELS)
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
-RECORD = RunRecord(
-    "several",
-    "vanilla",
-    "done",
-    compose("vanilla"),
-    "2026-01-01T00:00:00+00:00",
-    classes=LABELS,
-    task="multi",
-    results={
-        "metrics": {"test": {"f1_macro": 0.4, "hamming_loss": 0.1, "average_precision": 0.6}},
-        "intervals": {"test": {"f1_macro": [0.3, 0.5]}},
-        "yardstick": {"splits": {"test": {"f1_macro": 0.35}}},
-        "tuned": {
-            "thresholds": TUNED,
-            "metrics": {"test": {"f1_macro": 0.5, "hamming_loss": 0.2}},
-            "intervals": {"test": {"f1_macro": [0.45, 0.55]}},
-        },
-    },
-)
+RESULTS = {
+    "metrics": {"test": {"f1_macro": 0.4, "hamming_loss": 0.1, "average_precision": 0.6}},
+    "intervals": {"test": {"f1_macro": [0.3, 0.5]}},
+    "yardstick": {"splits": {"test": {"f1_macro": 0.35}}},
+    "tuned": {"thresholds": TUNED, "metrics": {"test": {"f1_macro": 0.5, "hamming_loss": 0.2}}},
+}
+RESULTS["tuned"]["intervals"] = {"test": {"f1_macro": [0.45, 0.55]}}
+RECORD = dataclasses.replace(run("several", task="multi"), classes=LABELS, results=RESULTS)
 
 
 ROWS = Labels(pd.DataFrame({"label": ["<b>calm", "rare"], "n": [400, 3], "f1": [0.5, 0.0]}), True)

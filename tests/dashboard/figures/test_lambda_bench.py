@@ -1,7 +1,5 @@
 """λ as curves: what is drawn is what the core measured, with its marks, in words and as a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.interpret.edits import Edits

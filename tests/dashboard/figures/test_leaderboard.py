@@ -35,29 +35,17 @@ def test_the_best_comes_first_and_what_has_not_finished_last():
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
-    assert rows(board) == ["high", "low"], "of the loss less is better"
-    assert [entry.value for entry in board.entries] == pytest.approx([0.1, 0.4])
+    assert rows(board) == ["high", "low"] and [e.value for e in board.entries] == pytest.approx([0.1, 0.4])
     (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
-    assert [entry.model.name for entry in board.measured] == ["high", "low"]
-    assert rows(board)[-1] == "ahead"
+    assert [entry.model.name for entry in board.measured] == ["high", "low"] and rows(board)[-1] == "ahead"
 
 
 def test_each_data_set_has_its_board_with_a_name_of_its_own():
-    found = boards(
-        [
-            run("a", 0.9),
-            run("b", 0.8, data__limit=100),
-            run("more", 0.75, data__add="sst2", data__apart="imdb", data__texts=False),
-            run("c", 0.7, data__classes=5),
-            run("d", status="damaged"),
-            run("e", 0.7, data__name="sst2"),
-        ]
-    )
-    assert {board.name: rows(board) for board in found} == {
-        "built-in, classes=2": ["a", "b", "more"],
-        "built-in, classes=5": ["c"],
-        "sst2": ["e"],
-    }
+    more = run("more", 0.75, data__add="sst2", data__apart="imdb", data__texts=False)
+    others = [run("c", 0.7, data__classes=5), run("d", status="damaged"), run("e", 0.7, data__name="sst2")]
+    others += [run("a", 0.9), run("b", 0.8, data__limit=100), more]
+    expected = {"built-in, classes=2": ["a", "b", "more"], "built-in, classes=5": ["c"], "sst2": ["e"]}
+    assert {board.name: rows(board) for board in boards(others)} == expected
     alone, foreign = run("a", 0.9), run("b", 0.8, data__add="sst5", data__rename="very negative=negative,neutral=")
     (board,) = boards([alone, foreign])
     assert rows(board) == ["a", "b"]
@@ -100,20 +88,13 @@ def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
-@pytest.mark.parametrize(
-    ("tied", "said"),
-    [
-        (None, "a comes first of 3."),
-        ([], "a is best of 3."),
-        ([["b", "c"]], "a is best of 3."),
-        ([["a", "b"]], "a is best of 3, but the first 2 cannot be told apart."),
-        ([["a", "b", "c"]], "No two of the 3 models can be told apart."),
-    ],
-)
-def test_the_finding_says_who_is_best_and_how_sure_that_is(tied, said):
+def test_the_finding_says_who_is_best_and_how_sure_that_is():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
-    assert finding(board, tied) == said
+    assert finding(board, None) == "a comes first of 3."
+    assert finding(board, []) == finding(board, [["b", "c"]]) == "a is best of 3."
+    assert finding(board, [["a", "b"]]) == "a is best of 3, but the first 2 cannot be told apart."
+    assert finding(board, [["a", "b", "c"]]) == "No two of the 3 models can be told apart."
 
 
 def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():

@@ -1,7 +1,5 @@
 """Presets as tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.config import compose
@@ -55,8 +53,7 @@ def test_a_paper_shows_its_presets_with_their_runs(paper):
 
 def test_all_presets_have_their_size_and_the_parts_as_a_table_add_up():
     frame = models.preset_frame(ALL, USUAL, []).set_index("model")
-    assert len(frame) == len(PRESETS)
-    assert frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
+    assert len(frame) == len(PRESETS) and frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
     assert frame.loc["vanilla", "parts"] == "plain encoder"
     for name in ("sentiformer", "inceptive-64", "cnn", "tfidf-svm"):
         own = parts_of(name)

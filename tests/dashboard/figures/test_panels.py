@@ -1,7 +1,5 @@
 """Panels that are drawn in one go: those of Plotly, cells that are picked, titles, what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from plotly.subplots import make_subplots
@@ -42,11 +40,10 @@ def parts(figure):
 @pytest.mark.slow
 def test_drawn_in_one_go_it_is_what_plotly_builds_part_by_part():
     spaces = {"horizontal_spacing": 0.1, "shared_xaxes": "columns"}
-    ours = Panels(LOOK, [["", ""], ["", ""]], height=300, **spaces)
-    theirs = make_subplots(2, 2, **spaces)
+    ours, theirs = Panels(LOOK, [["", ""], ["", ""]], height=300, **spaces), make_subplots(2, 2, **spaces)
     theirs.update_layout(template=template(LOOK), height=300, margin={"t": 32})
-    parts(ours)
-    parts(theirs)
+    for figure in (ours, theirs):
+        parts(figure)
     assert ours.drawn().to_plotly_json() == theirs.to_plotly_json()
 
 

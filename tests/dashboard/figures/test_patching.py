@@ -1,7 +1,5 @@
 """The inside of another sentence: every place by layer, its colours, what is said, what is missing."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

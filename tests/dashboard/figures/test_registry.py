@@ -1,7 +1,5 @@
 """Every declared figure stands somewhere: on its page, in exports, under a name of its own."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pages

@@ -1,7 +1,5 @@
 """What the page says of one text: rows of maps, words about differences, tables."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
 

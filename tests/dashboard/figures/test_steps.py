@@ -1,7 +1,5 @@
 """The stages as they are drawn: formulas, the part of the matrices that fits, numbers in the formula, tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A sweep in words, and its command line as one that means the same plan."""
 
-from __future__ import annotations
-
 import shlex
 
 from core.config import parse_settings

@@ -1,7 +1,5 @@
 """The colours: one set in two places, readable, and with zero on the page."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -17,12 +15,9 @@ THEMES = [("light", LIGHT), ("dark", DARK)]
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_the_page_and_the_charts_have_the_same_colours(name, tokens):
     page = CONFIG["theme"][name]
-    assert page["backgroundColor"] == tokens.paper
-    assert page["secondaryBackgroundColor"] == tokens.panel
-    assert page["textColor"] == tokens.ink
-    assert page["primaryColor"] == page["linkColor"] == tokens.accent
-    assert (page["blueColor"], page["orangeColor"], page["redColor"]) == (tokens.plus, tokens.minus, tokens.wrong)
-    assert page["grayColor"] == tokens.muted
+    of_page = {"background": "paper", "secondaryBackground": "panel", "text": "ink", "primary": "accent"}
+    of_page |= {"link": "accent", "blue": "plus", "orange": "minus", "red": "wrong", "gray": "muted"}
+    assert {each: page[f"{each}Color"] for each in of_page} == {k: getattr(tokens, v) for k, v in of_page.items()}
     assert tuple(page["chartCategoricalColors"]) == tokens.categories
     assert page["chartSequentialColors"][0] == tokens.paper
 
@@ -106,7 +101,6 @@ def test_labels_keep_their_distance_and_their_order():
 
 
 def test_a_projector_enlarges_text_and_lines():
-    assert theme.template(Look(projector=True)).layout.font.size == pytest.approx(
-        1.3 * theme.template(Look()).layout.font.size
-    )
+    large, usual = (theme.template(look).layout.font.size for look in (Look(projector=True), Look()))
+    assert large == pytest.approx(1.3 * usual)
     assert (Look(projector=True).height(100), Look().height(100)) == (120, 100)

@@ -1,7 +1,5 @@
 """A history as curves."""
 
-from __future__ import annotations
-
 import pytest
 
 from core.training.history import History

@@ -116,9 +116,8 @@ def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained()
 
 
 def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
-    line = told(
-        cause(shown({"never": -2.0, "good": 1.0, "a": 0.1}, attention=(0.1, 0.3, 0.6), test=RankTest(9, -0.11, 0.77)))
-    )
+    pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
+    line = told(cause(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
     agrees = "attention and deletion: inconclusive (ρ = −0.11)"
     assert line.endswith(f"Most read “a”, most needed “never”; {agrees}. ")
     line = told(cause(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))

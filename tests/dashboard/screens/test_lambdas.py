@@ -1,7 +1,5 @@
 """The page Lambdas through the entrance, in every state it can meet."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -9,6 +7,7 @@ import shutil
 import pages
 import pytest
 from finished import copied
+from pages import press
 from pages import words as text_of
 
 from core.config import compose
@@ -19,14 +18,13 @@ SHOWN = "Upwards: how far lambda has moved"
 
 
 def opened(app, **parameters):
-    """The page as a link with these parameters shows it; no exception may be on it."""
     return pages.opened(app, "lambdas", **parameters)
 
 
 def drawn(app) -> set[str]:
     """Names of the lines on the figure."""
-    (chart,) = app.get("plotly_chart")
-    return {trace.get("name", "") for trace in json.loads(chart.proto.spec)["data"]}
+    (chart,) = pages.charts(app)
+    return {trace.get("name", "") for trace in chart["data"]}
 
 
 def make(runs, preset, name, **record):
@@ -44,19 +42,16 @@ def twin(runs):
 @pytest.mark.slow
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
-    assert SHOWN in shown
-    assert "No reported values to compare them with" in shown
+    assert SHOWN in shown and "No reported values to compare them with" in shown
     assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", shown)
     (table,) = app.dataframe
     assert len(table.value) == 4  # two layers, two lambdas
-    assert drawn(app) == {"finished"}
-    assert len(app.get("download_button")) == 3
+    assert drawn(app) == {"finished"} and len(app.get("download_button")) == 3
 
 
 def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
     shown = text_of(opened(app, run="finished"))
-    assert "<b>2</b> seeds of these settings" in shown
-    assert "over 2 seeds" in shown
+    assert "<b>2</b> seeds of these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
     app.multiselect(key=state.COMPARED).set_value([]).run()
     assert not app.exception and drawn(app) == {"finished"}
@@ -71,7 +66,7 @@ def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words
     shown = text_of(opened(app, run="plain"))
     assert f"{preset} has no lambda" in shown
     assert words in shown and "finished has some." in shown
-    app.button(key="next-action").click().run()
+    press(app, "next-action")
     assert app.session_state[state.RUN] == "finished" and SHOWN in text_of(app)
 
 
@@ -87,9 +82,8 @@ def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     shown = text_of(opened(app, run="plain"))
     assert "Which other numbers did the model learn" in shown
-    assert shown.index("Where they ended") < shown.index("has no lambda") and "Course of numbers" in str(
-        [button.label for button in app.get("download_button")]
-    )
+    assert shown.index("Where they ended") < shown.index("has no lambda")
+    assert "Course of numbers" in str([button.label for button in app.get("download_button")])
 
 
 def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
@@ -104,8 +98,7 @@ def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
     assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
     (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")
-    assert SHOWN in text_of(app.run())
-    assert drawn(app) == {"live"}
+    assert SHOWN in text_of(app.run()) and drawn(app) == {"live"}
 
 
 def test_a_run_whose_history_is_gone_says_so(app, runs):
@@ -114,8 +107,7 @@ def test_a_run_whose_history_is_gone_says_so(app, runs):
 
 
 @pytest.mark.parametrize(
-    ("preset", "words"),
-    [("differential", "takes its second map away"), ("differential-v2", "depends on the token")],
+    ("preset", "words"), [("differential", "takes its second map away"), ("differential-v2", "depends on the token")]
 )
 def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, words):
     make(runs, preset, "dt", status="done")
@@ -123,6 +115,5 @@ def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, word
     row["lambda_heads"] = [[[0.1, 0.3]], [[0.2, 0.4]]]
     (runs / "dt" / "history.jsonl").write_text(json.dumps(row) + "\n")
     shown = text_of(opened(app, run="dt"))
-    assert words in shown
-    assert "Each head has its own lambda" in shown
+    assert words in shown and "Each head has its own lambda" in shown
     assert {"head 1", "head 2"} <= drawn(app)

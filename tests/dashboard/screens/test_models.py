@@ -1,12 +1,10 @@
 """The page of models: found, shown whole, compared, trained."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pages
 import pytest
-from pages import words
+from pages import press, words
 
 from core.models.presets import PRESETS
 from dashboard import state
@@ -28,8 +26,7 @@ def table(app, start: str):
 def test_a_link_restores_paper_model_and_comparison(opened):
     app = opened(paper="SentiFormer", model="sentiformer-full", against="vanilla", sizes="usual")
     assert table(app, "All presets")["model"].tolist() == [n for n in PRESETS if n.startswith("sentiformer")]
-    assert "every token sees every other" in words(app)
-    assert "30\u202f000 tokens" in words(app)
+    assert "every token sees every other" in words(app) and "30\u202f000 tokens" in words(app)
     compared = table(app, "Settings in which sentiformer-full and vanilla differ")
     assert "model.attention.gate" in compared["setting"].tolist()
 
@@ -50,16 +47,12 @@ def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
 
 
 def test_a_run_of_the_model_is_linked(opened):
-    app = opened(model="ndt-01-n3")
-    app.button(key="run-finished").click().run()
-    assert not app.exception
-    assert app.session_state[state.RUN] == "finished"
-    assert "Confusion matrix" in words(app)
+    app = press(opened(model="ndt-01-n3"), "run-finished")
+    assert app.session_state[state.RUN] == "finished" and "Confusion matrix" in words(app)
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):
-    app = opened(model="lexical-all")
-    rows = table(app, "What else could be asked of lexical-all")
+    rows = table(opened(model="lexical-all"), "What else could be asked of lexical-all")
     assert "model.attention.learn_strength=true" in rows["set"].tolist()
 
 
@@ -67,8 +60,8 @@ def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_
     app = opened(model="tweet-v8-p2")
     assert "Departs from the paper in" in words(app)
     rows = table(app, "Where tweet-v8-p2 departs").set_index("what")
-    assert rows.loc["feed-forward width", "here"] == "model.ff_width=192"
-    assert rows.loc["feed-forward width", "instead"] == "model.ff_width=288"
+    width = ["model.ff_width=192", "model.ff_width=288"]
+    assert rows.loc["feed-forward width", ["here", "instead"]].tolist() == width
     app.selectbox(key=state.PAPER).set_value("Baselines").run()
     app.selectbox(key=state.PRESET).set_value("tfidf-svm").run()
     assert not app.exception and "Departs from the paper in" not in words(app)

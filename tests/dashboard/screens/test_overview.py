@@ -1,14 +1,14 @@
 """Overview: every state of its tables, the order in the link, the way to Compare."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from finished import copied
-from pages import opened, words
+from pages import opened, press, words
 
 from dashboard import state
+
+pytestmark = pytest.mark.slow
 
 
 def tables(app) -> dict[str, list[str]]:
@@ -21,7 +21,6 @@ def tables(app) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.slow
 def test_models_of_a_data_set_stand_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="my__reviews.csv")
@@ -32,17 +31,14 @@ def test_models_of_a_data_set_stand_together_best_first(app, runs):
     assert "Run “damaged” is damaged" in words(app)
 
 
-@pytest.mark.slow
 def test_the_order_is_in_the_link(app, runs):
-    copied(
-        runs, "surer", config__training__lr=1e-3, results__metrics__test__accuracy=0.1, results__metrics__test__loss=0.0
-    )
+    reached = {"results__metrics__test__accuracy": 0.1, "results__metrics__test__loss": 0.0}
+    copied(runs, "surer", config__training__lr=1e-3, **reached)
     opened(app, "overview", metric="Loss")
     (rows,) = tables(app).values()
     assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
 
 
-@pytest.mark.slow
 def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     copied(runs, "broken", status="failed", reason="out of memory", results={})
     opened(app, "overview")
@@ -50,22 +46,16 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
     assert "failed" in drawn and '"aria-label": "compare finished"' in drawn and "compare broken" not in drawn
 
 
-@pytest.mark.slow
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "overview")
     assert app.button(key="compare-reviews.csv").disabled
     app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
-    button = app.button(key="compare-reviews.csv")
-    assert not button.disabled and "2 ticked" in words(app)
-    button.click().run()
-    assert not app.exception
-    assert set(app.session_state[state.COMPARE]) == {"finished", "baseline"}
+    assert not app.button(key="compare-reviews.csv").disabled and "2 ticked" in words(app)
+    assert set(press(app, "compare-reviews.csv").session_state[state.COMPARE]) == {"finished", "baseline"}
 
 
 @pytest.mark.parametrize("lost", ["evaluation/test/predictions.parquet", "evaluation/test/metrics.json"])
 def test_a_lost_file_takes_the_lines_away_and_not_the_page(app, runs, lost):
     (runs / "finished" / lost).unlink()
-    opened(app, "overview")
-    assert not app.exception
-    assert ("could not be tested" in words(app)) == lost.endswith("parquet")
+    assert ("could not be tested" in words(opened(app, "overview"))) == lost.endswith("parquet")

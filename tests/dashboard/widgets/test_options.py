@@ -1,7 +1,5 @@
 """Options as widgets: the labels of buttons are markdown, so names that it would take for marks stand in a menu."""
 
-from __future__ import annotations
-
 import pytest
 from streamlit.testing.v1 import AppTest
 

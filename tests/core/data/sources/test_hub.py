@@ -41,13 +41,7 @@ class FakeHub(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    def do_HEAD(self):
-        self.answer(with_body=False)
-
     def do_GET(self):
-        self.answer(with_body=True)
-
-    def answer(self, with_body):
         if "/resolve/" in self.path:
             self.server.requests.append((self.command, self.path))
         body = self.server.files.get(self.path)
@@ -59,8 +53,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
-        if with_body and body:
+        if self.command == "GET" and body:
             self.wfile.write(body)
+
+    def do_HEAD(self):
+        self.do_GET()
 
     def log_message(self, *_):
         pass
@@ -126,32 +123,22 @@ def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
     assert "--data PATH" in said and "SENTISCOPE_DATA" in said
 
 
-def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
+def test_a_missing_package_is_named_with_its_install_line_and_a_source_without_a_repository_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[hub\]'; or give a local copy with --data PATH"):
         fetch(SOURCES["sst2"])
-
-
-def test_no_repository_known(monkeypatch):
     with pytest.raises(NotAvailable, match="no hub repository is known for 'ohsumed'"):
         fetch(SOURCES["ohsumed"])
 
 
-def test_every_source_says_what_it_is_and_whether_it_was_checked():
+def test_every_source_says_what_it_is_its_classes_stand_in_label_order_and_its_settings_are_valid():
     for source in SOURCES.values():
         assert source.title and source.licence and source.citation and source.language
         assert source.checked
+        compose("vanilla", source.settings)
         if source.hub:
             assert source.labels and "train" in source.hub.files
             assert all(file.endswith(".parquet") for files in source.hub.files.values() for file in files)
-
-
-def test_class_names_stand_in_label_order():
     assert SOURCES["sst5"].classes == ("very negative", "negative", "neutral", "positive", "very positive")
     assert SOURCES["sentiment140"].classes == ("negative", "neutral", "positive")
     assert len(SOURCES["tweeteval_emoji"].classes) == 20
-
-
-def test_suggested_settings_exist_and_are_valid():
-    for source in SOURCES.values():
-        compose("vanilla", source.settings)

@@ -36,9 +36,7 @@ def test_half_are_positive_in_every_split_and_in_every_domain():
 def test_it_loads_under_its_name_with_its_own_splits():
     found = load(DataConfig(name=LIFE))
     assert found.classes == life.CLASSES
-    assert {split: len(rows) for split, rows in found.splits.items()} == {
-        split: len(rows) for split, rows in life.splits().items()
-    }
+    assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in life.splits().items()}
 
 
 def test_no_sentence_is_like_one_that_models_are_judged_on():

@@ -1,0 +1,17 @@
+"""Every command of `sentiscope` as typer has made it."""
+
+import typer
+
+from core.cli import app
+
+
+def _commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(_commands(typer.main.get_command(app)))
+"""By its words."""

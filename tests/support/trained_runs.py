@@ -1,0 +1,58 @@
+"""Small runs that several rooms ask: what they learn from, and how they are trained."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pairs import pair_folder
+
+from core import api
+from core.runs.store import RunStore
+
+TINY: dict[str, Any] = {
+    "data.split": "0.6/0.2/0.2",
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 2,
+    "training.batch_size": 8,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+"""Settings of a training that takes a second."""
+REVIEWS = {"positive": ("good", "warm", "funny", "wise"), "negative": ("bad", "dull", "slow", "flat")}
+
+
+def write_films(path: Path, words: dict[str, tuple[str, ...]] = REVIEWS, each: int = 10) -> Path:
+    """Write a labelled table in which every word of a label stands in so many sentences."""
+    lines = [f"{word} film number {n},{label}" for label, own in words.items() for word in own for n in range(each)]
+    path.write_text("text,label\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def train_runs(folder: Path, **runs: tuple[Path, str, dict[str, Any]]) -> RunStore:
+    """Train runs by name, each of its data, preset and settings, into `folder / "runs"` with a cache of their own."""
+    store = RunStore(folder / "runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
+        for name, (data, preset, settings) in runs.items():
+            api.train(str(data), preset, settings, name=name, store=store)
+    return store
+
+
+def train_reviews(folder: Path, table: Path) -> Path:
+    """Train `finished` (two layers, three components) and `baseline`, and copy a `damaged` run."""
+    plain = {name: value for name, value in TINY.items() if not name.startswith("model.")}
+    runs = {"finished": (table, "ndt-01-n3", TINY), "baseline": (table, "tfidf-logreg", plain)}
+    store = train_runs(folder, **runs)
+    shutil.copytree(store.folder / "finished", store.folder / "damaged")
+    (store.folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
+    return store.folder
+
+
+def train_pairs(folder: Path) -> RunStore:
+    """Train `both`, a transformer, and `counted`, TF-IDF, on pairs, and `one`, which reads their first texts alone."""
+    data, small = pair_folder(folder / "alike", 80, 30), {"training.epochs": 1, "training.threads": 1}
+    small |= {"model.width": 8, "model.ff_width": 8, "text.min_freq": 1}
+    both, one = (data, "ndt-01-n2", small), (data, "vanilla", {**small, "data.pair": "none"})
+    return train_runs(folder, both=both, counted=(data, "tfidf-logreg", {"text.min_freq": 1}), one=one)
