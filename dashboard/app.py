@@ -18,27 +18,11 @@ if importlib.util.find_spec("dashboard") is None:
 from core.exceptions import SentiscopeError
 from dashboard import state
 from dashboard.data import adopt_once, freeze_once
+from dashboard.screens import PAGES
 from dashboard.widgets.messages import stopped
 from dashboard.widgets.runs import chosen_record, refused, run_picker
 from dashboard.widgets.selected import selection_bar
 from dashboard.widgets.style import follow_theme, one_step_back, style
-
-PAGES = (
-    ("overview", "Overview", "grid_view"),
-    ("data", "Data", "table_rows"),
-    ("models", "Models", "account_tree"),
-    ("train", "Train", "play_circle"),
-    ("sweeps", "Sweeps", "grid_on"),
-    ("performance", "Performance", "target"),
-    ("errors", "Errors", "rule"),
-    ("compare", "Compare", "compare_arrows"),
-    ("behave", "Behave", "checklist"),
-    ("embeddings", "Embeddings", "scatter_plot"),
-    ("sentence", "Sentence", "notes"),
-    ("steps", "Steps", "footprint"),
-    ("tokens", "Tokens", "label"),
-    ("lambdas", "Lambdas", "timeline"),
-)
 
 st.set_page_config(
     "Sentiscope",
@@ -49,8 +33,8 @@ st.set_page_config(
 style()
 state.forget(state.SAID)
 pages = [
-    st.Page(f"screens/{file}.py", title=title, icon=f":material/{icon}:", default=file == "overview")
-    for file, title, icon in PAGES
+    st.Page(f"screens/{file}.py", title=each.title, icon=f":material/{each.icon}:", default=file == "overview")
+    for file, each in PAGES.items()
 ]
 page = st.navigation(pages, expanded=True)
 try:
@@ -60,11 +44,11 @@ try:
         run_picker()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()
-    state.put(state.HERE, page.url_path or PAGES[0][0])
+    state.put(state.HERE, page.url_path or next(iter(PAGES)))
     record = chosen_record()
     if record is not None and record.task != "tokens":
-        selection_bar(record, {file: title for file, title, _ in PAGES})
-    if not refused(record, state.draft(state.HERE, ""), {file: title for file, title, _ in PAGES}):
+        selection_bar(record)
+    if not refused(record, state.draft(state.HERE, "")):
         page.run()
     freeze_once()
 except SentiscopeError as error:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from core.failures.analyses import NAMES
+
 VERBS: dict[str, str] = {
     "sweep": "sweeps:sweep",
     "train": "training:train",
@@ -22,7 +24,7 @@ VERBS: dict[str, str] = {
     "behave": "behaviour:behave",
     "errors": "error_analysis:errors",
     "slices": "error_analysis:slices",
-    "shift": "error_analysis:shift",
+    **{name: f"analyses:{name}" for name in NAMES},
     "predict": "prediction:predict",
     "inspect": "inspection:inspect",
     "explain": "attribution:explain",

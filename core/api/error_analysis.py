@@ -1,4 +1,4 @@
-"""What a run gets wrong, selections with a name, and how a split differs from training."""
+"""What a run gets wrong, and selections with a name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from core.metrics import named, title
 from core.numbers import count, signed, whole_percent
 from core.runs.store import RunStore
 
-SHOWN, SHIFTED = 20, 15
-"""Rows on a terminal, and words of either side of a shift,"""
-MARKS, WORDS = 8, 15
-"""columns and tags that mark a selection, and words."""
+SHOWN, MARKS, WORDS = 20, 8, 15
+"""Rows on a terminal, columns and tags that mark a selection, and words."""
 
 
 def errors(  # noqa: PLR0913 - each is an option that a person types by name
@@ -153,26 +151,6 @@ def slices(
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 
-def shift(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
-    """Test whether the texts of a split are like those of training: words, lengths, classes; kept once found.
-
-    Returns:
-        `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read`, a
-        seeded sample of many. `auc`: how well TF-IDF tells the two apart, cross-fitted: its `value`, 0.5 where it
-        cannot, its 95 % `interval` and `p`. `measures`: `words of a text` and `unknown words`, the share of its words
-        that no (other) training text has; of each `training`, `split`, their `difference` with its 95 % `interval` and
-        `p` (Welch). `balance`: the same of the share of each `class` (score test, Newcombe's interval), and `p_holm`
-        over the classes; `balance_p` of all at once (chi-square; None of several labels). `words`: words and phrases
-        that more texts of one side have, by `p_holm` (Fisher's exact test after Holm over all that were `tried`): how
-        many texts of the `split` and of `training` have it, `log_odds`, above 0 for the split, and their interval `low`
-        to `high`. `left_out`: why nothing is said.
-    """
-    store = store or RunStore()
-    table = failures.table.read_table(store, run, split)
-    about = {"run": run, "data": table.record.config.data.name, "split": table.split}
-    return {**about, **failures.shift.shifted(store, table, on_progress)}
-
-
 def print_errors(result: dict[str, Any]) -> None:
     """Print the selected rows, below tags and marks where they were asked for."""
     ends, rate = write_ends(result["interval"], write_points), write_points(result["rate"])
@@ -292,30 +270,3 @@ def _write_metric(name: str, each: dict[str, Any]) -> str:
     """Write a metric of a slice with its interval."""
     ends = write_ends(each["intervals"].get(name))
     return f"{decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"
-
-
-def print_shift(result: dict[str, Any]) -> None:
-    """Print how well the two are told apart, the measures and the words."""
-    split, n = result["split"], result["n"]
-    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
-    say(f"{result['run']} on {result['data']}: {beside}.")
-    if result["left_out"]:
-        say(f"{result['left_out']}.")
-        return
-    auc = result["auc"]
-    tells = "tells them apart" if auc["interval"][0] > 0.5 else "cannot tell them apart"
-    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({write_ends(auc['interval'])}), p {write_p(auc['p'])}.")
-    shares = [{**row, "name": f"share of {row['class']}", "p": row["p_holm"]} for row in result["balance"]]
-    columns: dict[str, Any] = {
-        "measure": "name",
-        "training": "training",
-        split: "split",
-        "difference": lambda row: signed(row["difference"], 3),
-        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
-        "p": lambda row: write_p(row["p"]),
-    }
-    tabulate([*result["measures"], *shares], columns, "measure")
-    for where, more in ((split, True), ("training", False)):
-        found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
-        said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
-        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from core import failures
 from core.api import (
     ablation,
+    analyses,
     attribution,
     behaviour,
     codes,
@@ -132,7 +134,7 @@ class Run(Named):
     neighbours = bind(embeddings.neighbours)
     errors = bind(error_analysis.errors)
     slices = bind(error_analysis.slices)
-    shift = bind(error_analysis.shift)
+    shift = bind(analyses.make_verb("shift"))
     figure = bind(drawing.figure)
     figures = bind(drawing.figures)
     report = bind(drawing.report)
@@ -203,6 +205,8 @@ class Run(Named):
             return {"run": self.name, "status": "gone", "reason": str(error)}
 
 
+for _name in set(failures.analyses.NAMES) - vars(Run).keys():
+    setattr(Run, _name, bind(analyses.make_verb(_name)))
 train = give_run(training.train)
 pretrain = give_run(training.pretrain)
 

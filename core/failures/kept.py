@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.cache import cache_folder, keep_array
 from core.fingerprint import file_fingerprint, fingerprint
 from core.runs.analyses import Analysis, Found
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FOLDER = "failures"
 VERSION = 1  # raised whenever the same run and data would give other columns
@@ -39,6 +40,11 @@ class SplitAnalysis(Analysis[Found]):
     def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
         """Return what the result depends on besides."""
         return {}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that finds it."""
+        return self.name, self.run, "--split", self.split
 
 
 def kept(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:

@@ -16,25 +16,17 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from core import runs
-from core.data.table import TRAIN
 from core.evaluation.comparison import adjust_holm
-from core.evaluation.differences import Difference, chi_square, compare_classes, compare_means, indicate, plain_words
-from core.exceptions import NotAvailable
-from core.failures.kept import SplitAnalysis
+from core.evaluation.differences import Difference, chi_square, compare_classes, compare_means, plain_words
 from core.failures.phrases import LEAST, LONGEST, PRIOR, Phrases, is_within
-from core.failures.table import Table, read_table
 from core.failures.training import sample
 from core.lazy import scipy
-from core.runs.analyses import Offer
 from core.runs.errands import Tell
-from core.runs.predictions import lacks_texts
-from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.words import split_words
 
@@ -233,40 +225,3 @@ def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
     """Return p of the chi-square test of all classes at once."""
     counts = np.stack([side.sum(0) for side in has])
     return chi_square(counts) if (counts.sum(0) > 0).sum() > 1 else None
-
-
-@dataclass(frozen=True)
-class DatasetShift(SplitAnalysis[dict[str, Any]]):
-    """How the texts of a split differ from those of training."""
-
-    name = "shift"
-    VERSION = 1
-    offer = Offer(
-        "Compare with training",
-        "Comparing with training",
-        "It could not be compared with training",
-        "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
-        "process, which takes seconds to a minute and is kept.",
-    )
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return the command that finds it."""
-        return "shift", self.run, "--split", self.split
-
-    def find(self, tell: Tell) -> dict[str, Any]:
-        """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
-        if self.split == TRAIN:
-            raise NotAvailable("training is compared with another split")
-        table = read_table(self.store, self.run, self.split)
-        if why := lacks_texts(self.store.path(self.run), table.record):
-            raise NotAvailable(why)
-        dataset = runs.seen.trained_on(table.record)
-        has = indicate(dataset.targets(TRAIN), len(dataset.classes)), table.true
-        training = dataset.splits[TRAIN]["text"].tolist()
-        return shift(training, table.texts, has, table.classes, table.record.config.text, tell)
-
-
-def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
-    """Return how a split differs from training, kept or found now; raises as `DatasetShift.find`."""
-    return DatasetShift.of(store, table.record, table.split).known(on_progress)[0]

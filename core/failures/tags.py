@@ -91,7 +91,7 @@ BY_DEFINITION = frozenset(("sure and wrong",))  # tags that only errors have
 CONSEQUENCES = frozenset(("neighbours conflict",))
 """Tags that an error brings about: where the model puts a text among those of another class, it says that class."""
 _GROUPS = {
-    "_signs": ("question", "capitals", "elongation", "emoji", "hashtag"),
+    "_signs": (*wording.SIGNS, "capitals"),
     "_words": (*wording.NAMED, "lexicon disagrees"),
     "_read": ("unknown words", "truncated"),
     "_duplicates": ("near duplicate",),
@@ -171,7 +171,8 @@ class Tagged:
             found = wording.signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
-        return dict(zip(names, kept("signs", self._texts, (len(names), len(self._table)), make), strict=True))
+        made = kept("signs", (self._texts, names), (len(names), len(self._table)), make)
+        return dict(zip(names, made, strict=True))
 
     @cached_property
     def _words(self) -> Found:

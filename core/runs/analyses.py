@@ -1,7 +1,8 @@
 """Analyses that take long: one class says what a result depends on, what computes it, and what its button says.
 
 Queue, files, progress, cancel and the button of the page follow. A new one is a subclass of `Analysis` with `of`, which
-names the file after all that the result depends on, `words`, `find` and an `Offer`; `core.failures.shift` is one.
+names the file after all that the result depends on, `words`, `find` and an `Offer`. Of a split it is a module of
+`core.failures.analyses` with `find` and an `Offer`; its command, its section and its part of a report follow too.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def _read_costs(source: Source) -> Costs:
         costs = [_costs(source.reader.efficiency(record)) for record in side.model.records]
         common = [name for name in COSTS if all(name in one for one in costs)]
         means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
-        low, high = known["interval"]
+        low, high = known["interval"] or (None, None)  # all resamples may agree
         points.append(Point(label(source, side), known["mean"], low, high, means, place))
         shown |= {record.run for record in side.model.records}
     for record in source.reader.runs():

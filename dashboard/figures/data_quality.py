@@ -1,4 +1,4 @@
-"""What may be wrong with the data: likely label errors, and how a split differs from training."""
+"""What may be wrong with the data: likely label errors, how a split differs from training, what else is analysed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.failures.label_errors import doubted_rows
+from core.failures.analyses.shift import DatasetShift
+from core.failures.kept import SplitAnalysis
+from core.failures.label_errors import LabelErrors, doubted_rows
 from core.numbers import count, number, signed, write_p
+from core.runs.analyses import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure, interval_figure
@@ -33,7 +36,7 @@ COLUMNS = {
 
 def doubted(source: Source) -> Mapping[str, Any]:
     """Return what `core.failures.label_errors.label_errors` found; NotAvailable: nobody has looked."""
-    found = source.reader.doubted(source.record, source.split)
+    found = source.reader.analysed(LabelErrors, source.record, source.split)
     if found is None:
         how = f"`sentiscope errors {source.record.run} --label-errors` does it"
         raise NotAvailable(f"nobody has looked for doubtful labels yet; {how}")
@@ -75,6 +78,7 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
     "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
     tables=lambda found: {"Label errors": doubted_rows(dict(found)), "Two labels": conflicts_table(found)},
+    analysis=LabelErrors,
 )
 
 
@@ -102,12 +106,18 @@ class Shifted:
         return f"A classifier of words cannot tell {split} from training: {said}."
 
 
+def analysed(source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it") -> Found:
+    """Return what an analysis of `core.failures.analyses` found; NotAvailable: nobody has asked."""
+    found = source.reader.analysed(analysis, source.record, source.evaluated)
+    if found is None:
+        how = f"`sentiscope {analysis.name} {source.record.run} --split {source.split}` does it"
+        raise NotAvailable(f"nobody has {asked} yet; {how}")
+    return found
+
+
 def shifted(source: Source) -> Shifted:
     """Return what was found; NotAvailable: nobody has looked."""
-    found = source.reader.shifted(source.record, source.evaluated)
-    if found is None:
-        how = f"`sentiscope shift {source.record.run} --split {source.split}` does it"
-        raise NotAvailable(f"nobody has compared {source.split} with training yet; {how}")
+    found = analysed(source, DatasetShift, f"compared {source.split} with training")
     return Shifted(found, source.split)
 
 
@@ -178,6 +188,7 @@ SHIFT: Figure[Shifted] = Figure(
     "the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
     "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
     tables=lambda shown: {"Shift": shift_rows(shown)},
+    analysis=DatasetShift,
 )
 SHIFT_WORDS: Figure[Shifted] = interval_figure(
     "shift-words",
@@ -196,3 +207,20 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
     "texts have; texts count once, so that one that repeats a word says no more. Log-odds have a prior of all texts "
     "(Monroe, Colaresi and Quinn 2008), which draws rare words to 0.",
 )
+
+
+def analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
+    """Declare the figure of an analysis that has none of its own: `rows` as a table, other numbers as its note."""
+    offer: Any = analysis.offer
+    return Figure(
+        analysis.name,
+        "errors",
+        offer.title,
+        lambda source: analysed(source, analysis),
+        lambda found, look: Table(pd.DataFrame(found["rows"])),
+        note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows"),
+        reading=str(analysis.__doc__).partition("\n")[0],
+        how=offer.takes,
+        tables=lambda found: {analysis.name.capitalize(): pd.DataFrame(found["rows"])},
+        analysis=analysis,
+    )

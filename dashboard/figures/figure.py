@@ -18,6 +18,8 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.failures.kept import SplitAnalysis
+
 Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
@@ -53,6 +55,8 @@ class Figure(Generic[Shape]):
     """Its numbers, by the name of their file."""
     sizes: Callable[[Shape], Mapping[str, int]] | None = None
     """On how many texts each of its parts rests; below `decisions.FEW` a page says so."""
+    analysis: type[SplitAnalysis[Any]] | None = None
+    """What Errors offers to compute where it is not there yet."""
 
     def shape(self, source: Source) -> Shape:
         """Return what is drawn of a source.

@@ -204,7 +204,8 @@ def measured_stats(measured: Evaluated) -> list[results.Stat]:
     """Return the first numbers, drawn between guessing and perfect."""
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
-    found = {name: results.find_metric(at, name) for name in (*names, "mae", "quadratic_kappa")}
+    ordered = (name for name, metric in DEFINED.items() if metric.ordered)
+    found = {name: results.find_metric(at, name) for name in (*names, *ordered)}
     guesses = {"roc_auc": 0.5, "accuracy": 1 / len(measured["labels"])}
     ends = {name: min(guesses.get(name, 0.0), value) for name, (value, *_) in found.items() if value is not None}
     return results.list_stats(found, measured["task"], measured["n"], ends)

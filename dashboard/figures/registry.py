@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.failures import analyses
 from dashboard.figures import (
     ablation_levers,
     behavioral_tests,
@@ -50,6 +51,7 @@ ALL: tuple[Figure[Any], ...] = (
     *(errors.ERRORS, error_rates.GATHERED, distinguishing_features.OVERUSED, distinguishing_features.MARKED),
     *(error_rates.SLICED, distinguishing_features.CLOUDS),
     *(data_quality.DOUBTED, data_quality.SHIFT, data_quality.SHIFT_WORDS),
+    *(data_quality.analysis_figure(analyses.load(name)) for name in analyses.NAMES if name != "shift"),
     *(comparing.MODELS, comparing.PAIRS, compare_sentences.MATRIX, comparing.WHERE),
     *(compare_curves.ROC, compare_curves.CALIBRATION, compare_curves.LAMBDAS),
     *(compare_sentences.MAPS, compare_curves.COST),

@@ -11,6 +11,7 @@ from core import failures
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import file_version
+from core.runs.analyses import Found
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.memo import Key, kept
 from dashboard.reader.models import ModelReader
@@ -18,10 +19,9 @@ from dashboard.reader.models import ModelReader
 if TYPE_CHECKING:
     from core.failures.coded import Coded
     from core.failures.codes import Codes
-    from core.failures.label_errors import LabelErrors
+    from core.failures.kept import SplitAnalysis
     from core.failures.neighbours import Common
     from core.failures.selection import Group, Selected, Selection
-    from core.failures.shift import DatasetShift
     from core.failures.slices import Slice
     from core.failures.table import Table
     from core.failures.unsure import DropoutUncertainty
@@ -193,16 +193,12 @@ class ErrorReader(ModelReader):
         seen = self.coded(record, author) if _asks_for_codes(selection.rules) else None
         return failures.selection.select(selection, known.table, known.tagged, self.store(), seen)
 
-    def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Return the labels that are likely wrong; None: nobody has looked."""
-        return self._result(failures.label_errors.LabelErrors.of(self.store(), record, split))
-
-    def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Return how a split differs from training; None: nobody has looked."""
-        return self._result(failures.shift.DatasetShift.of(self.store(), record, split))
+    def analysed(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
+        """Return what an analysis of a split found; None: nobody has looked."""
+        return self._result(analysis.of(self.store(), record, split))
 
     @kept(16, lambda self, files: (files, file_version(files.path("json"))))
-    def _result(self, files: LabelErrors | DatasetShift) -> dict[str, Any] | None:
+    def _result(self, files: SplitAnalysis[Found]) -> Found | None:
         return files.read()
 
 

@@ -24,8 +24,9 @@ from dashboard import access, selection, state
 from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, inner_link
+from dashboard.figures.source import Source
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import anchor, caption, heading_of, place, show
+from dashboard.widgets.figure import anchor, caption, heading_of, place, show, show_others
 from dashboard.widgets.messages import header, opening, problem
 from dashboard.widgets.runs import chosen_record, chosen_run, facts
 from dashboard.widgets.selected import inside_button
@@ -148,6 +149,7 @@ def page() -> None:
     by_name = {one.run: one for one in others}
     way_to_examples()
     tables = _asked(record, suite, [by_name[name] for name in beside])
+    tables |= show_others(Source(record, data), "behave", [figures.RATES])
     export_bar("behave", tables | class_list(record, beside), figures=False)
 
 

@@ -14,10 +14,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core.data.table import TRAIN
 from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.failures.facets import looked_up, understood
-from core.failures.label_errors import LabelErrors
 from core.failures.rules import Clause, read
 from core.failures.selection import Selection, parse
-from core.failures.shift import DatasetShift
 from core.failures.tags import MODELS, WITH, called
 from core.numbers import count
 from core.runs import errands
@@ -38,10 +36,11 @@ from dashboard.figures.distinguishing_features import (
     overused,
 )
 from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
+from dashboard.figures.errors import ERRORS
 from dashboard.figures.figure import Figure
 from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import caption, heading, heading_of, place, show
+from dashboard.widgets.figure import caption, heading, heading_of, place, show, show_others
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import pick
 from dashboard.widgets.selected import inside_button
@@ -50,6 +49,9 @@ from dashboard.widgets.waiting import offer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
 def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
@@ -70,7 +72,8 @@ def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> 
     with right:
         tables |= _picks(MARKED, marked(shown), "", lambda: pick_row(shown, MARKED.name, ""))
     _next(shown, found, parts)
-    return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+    tables |= words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+    return tables | show_others(source, "errors", PLACED, partial(_offer_analysis, source))
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
@@ -169,8 +172,7 @@ def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
     try:
         found = SHIFT.shape(source)
     except NotAvailable:
-        heading_of(SHIFT)
-        offer(DatasetShift.of(data.store(), source.record, source.split), "look-for-shift")
+        _offer_analysis(source, SHIFT)
         return {}
     if found.found["left_out"]:
         heading_of(SHIFT)
@@ -201,6 +203,13 @@ def _pick_word(shown: Analysis) -> None:
     select(shown, ["all", f"word={words}"] if words else [])
 
 
+def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
+    """Offer to compute what a figure needs, if it can be computed."""
+    if figure.analysis is not None:
+        heading_of(figure)
+        offer(figure.analysis.of(data.store(), source.record, source.split), f"look-for-{figure.analysis.name}")
+
+
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
 ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
@@ -211,8 +220,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     try:
         found = DOUBTED.shape(source)
     except NotAvailable:
-        heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
-        offer(LabelErrors.of(data.store(), source.record, source.split), "look-for-labels")
+        _offer_analysis(source, DOUBTED)
         return {}
     rows = found["rows"][:LABELS_SHOWN]
     more, take = "Choose a row to read its sentence." if rows else "", partial(_take_row, source, rows)

@@ -19,7 +19,7 @@ from dashboard.figures.results import Stat, find_metric, list_stats
 from dashboard.figures.source import Source
 from dashboard.widgets.bars import stats
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show_bare, show_of, show_tables
+from dashboard.widgets.figure import caption, heading, show_bare, show_of, show_others, show_tables
 from dashboard.widgets.messages import differing, finding, header, opening, problem, stopped
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, ended, facts
@@ -70,7 +70,9 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
     differing(data.split_differences(record, source.split))
     stats(_stats(source))
     caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
-    tables = show_tables(source, tagged.TAG_SENTENCES, tagged.TAG_TYPES, tagged.TAG_ERRORS)
+    shown = tagged.TAG_SENTENCES, tagged.TAG_TYPES, tagged.TAG_ERRORS
+    tables = show_tables(source, *shown)
+    tables |= show_others(source, "tokens", (*shown, tagged.TAG_TYPED, tagged.TAG_CHANCES))
     export_bar("tokens", tables | _typed(record))
 
 

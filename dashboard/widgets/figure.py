@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -74,14 +73,24 @@ def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **option
     return shape
 
 
-def show_others(source: Source, page: str, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
-    """Draw the figures of a page that are nowhere on it yet, at its end; return their tables."""
+def show_others(
+    source: Source,
+    page: str,
+    placed: Sequence[Figure[Any]],
+    absent: Callable[[Figure[Any]], None] = lambda figure: None,
+) -> dict[str, pd.DataFrame]:
+    """Draw the figures of a page that are nowhere on it yet, at its end; return their tables.
+
+    `absent` is told of those that this run does not have.
+    """
     from dashboard.figures.registry import others  # pandas, which the head of the first page does without
 
     tables: dict[str, pd.DataFrame] = {}
     for figure in others(page, placed):
-        with contextlib.suppress(NotAvailable):
+        try:
             tables |= show_tables(source, figure)
+        except NotAvailable:
+            absent(figure)
     return tables
 
 

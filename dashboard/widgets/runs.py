@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -15,6 +15,7 @@ from dashboard import state
 from dashboard.data import data
 from dashboard.figures.naming import data_name
 from dashboard.figures.results import offered
+from dashboard.screens import PAGES
 from dashboard.widgets.messages import empty, finding, header, problem
 
 SHORT = 20
@@ -22,17 +23,6 @@ SHORT = 20
 STARTER = "It comes with Sentiscope: install that again, or in a checkout `git restore trained`."
 """What to do about a starter run that is damaged; it cannot be deleted."""
 WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."
-OF_TEXTS = {
-    "performance": "Confusion, ROC and calibration are of one label for each text.",
-    "errors": "Its rows are texts with a label each.",
-    "compare": "Paired tests are of the same texts, right or wrong.",
-    "behave": "A suite asks for the polarity of a text.",
-    "embeddings": "A point is a text with its label.",
-    "sentence": "Pushes and parts are of the answer to a whole text.",
-    "steps": "Its last stage is the answer to a whole text.",
-    "lambdas": "Its curves are of the answer to a whole text.",
-}
-"""By page, why it has nothing to show of a run that gives each word a tag."""
 
 
 def run_picker() -> None:
@@ -173,13 +163,13 @@ def _remove(run: str) -> None:
     state.put(state.REMOVED, (f"“{run}” is deleted", "Nothing of it is left here."))
 
 
-def refused(record: RunRecord | None, page: str, titles: Mapping[str, str]) -> bool:
+def refused(record: RunRecord | None, page: str) -> bool:
     """Return whether a page has nothing to show of a run of tagged words, after it has said so."""
-    if record is None or record.task != "tokens" or page not in OF_TEXTS:
+    if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
-    header(titles[page], "", facts(record))
+    header(PAGES[page].title, "", facts(record))
     what = "Its sentences, errors by kind, types and the tags of a sentence of your own stand on Tokens."
-    finding(f"{record.run} gives each word a tag", f"{OF_TEXTS[page]} {what}")
+    finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
     if st.button("Open Tokens", type="primary", key="to-tokens"):
         state.go("tokens")
     return True

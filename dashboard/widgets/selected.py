@@ -19,6 +19,7 @@ from core.text.clusters import clipped
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.drawing import asset
+from dashboard.screens import PAGES
 from dashboard.selection import SENTENCE, Chosen
 from dashboard.widgets.figure import caption, show_table
 from dashboard.widgets.messages import literal, problem, selection_note
@@ -31,26 +32,21 @@ MOST = 500
 """Rows that are sent to a browser."""
 LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 """Pages that show a selection, with the words of their buttons."""
-OF_A_RUN = ("data", "performance", "errors", "compare", "behave", "embeddings", SENTENCE, "steps", "lambdas")
-"""Pages that show a run or its data, where a slice can be picked while nothing is selected."""
 NOW = "selected-now"
 """The part of the bar that says which sentence is looked at."""
 
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=asset("in_sight.js"))
 
 
-def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
-    """Show what is selected and how it goes on; where nothing is, the saved slices, if there are some.
-
-    `pages` are the titles of all pages by their files without ending.
-    """
+def selection_bar(record: RunRecord) -> None:
+    """Show what is selected and how it goes on; where nothing is, the saved slices, if there are some."""
     if why := state.take(state.SELECTION_PROBLEM):
         problem("Nothing was selected", str(why))
     now = selection.chosen(record)
     state.put(state.FOLLOWS, now is not None and len(now) > 0)
     here = str(state.draft(state.HERE, ""))
     kept = data.kept_slices(record) if data.evaluated_splits(record.run) else []
-    if now is None and (here not in OF_A_RUN or not kept):
+    if now is None and (not PAGES[here].of_run or not kept):
         return
     add_style("selected.css")
     with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
@@ -63,11 +59,11 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
         else:
             st.fragment(_now, key=NOW)(record)
             for page, word in LEADS:
-                if page in pages and page != here:
+                if page != here:
                     _lead(record, now, page, word)
             back = state.carried(state.BACK)
-            if here == SENTENCE and back in pages and back != here:
-                if st.button(f"Back to {pages[back]}", type="tertiary", key="selected-back"):
+            if here == SENTENCE and back in PAGES and back != here:
+                if st.button(f"Back to {PAGES[back].title}", type="tertiary", key="selected-back"):
                     state.go(back)
             _save(record, now)
         if kept:

@@ -8,7 +8,7 @@ from pages import opened, words
 from trained_runs import TINY, train_runs
 
 from dashboard import access
-from dashboard.widgets.runs import OF_TEXTS
+from dashboard.screens import PAGES
 
 pytestmark = pytest.mark.slow  # trains a model of tags first
 
@@ -36,7 +36,7 @@ def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(r
 
 @pytest.mark.parametrize("page", ["performance", "sentence"])
 def test_pages_about_labels_of_texts_say_what_there_is_instead(runs, app, page):
-    assert OF_TEXTS[page] in words(opened(app, page, run="names"))
+    assert PAGES[page].of_texts in words(opened(app, page, run="names"))
 
 
 @pytest.mark.parametrize("page", ["overview", "data", "train"])

@@ -135,6 +135,15 @@ def test_costs_join_what_no_other_beats(source, store):
     assert [point.name for point in shape.best["parameters"]] == ["poor", *best]
 
 
+def test_costs_by_a_metric_that_all_resamples_agree_on_have_no_interval(tmp_path):
+    store = RunStore(tmp_path)
+    for name in ("good", "fair"):
+        answering(store, name, right_where(np.ones(ROWS, bool), LABELS), texts(LABELS), preset=PRESETS[name])
+    record, other = map(store.read, ("good", "fair"))
+    shape = COST.shape(Source(record, Reader(store), others=[other], choices={"metric": "roc_auc"}))
+    assert [(point.value, point.low, point.high) for point in shape.points] == [(1.0, None, None)] * 2
+
+
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, COST])
 def test_one_run_alone_has_none_of_them(figure, source):
     with pytest.raises(NotAvailable, match="name others with --against"):

@@ -1,6 +1,8 @@
 """Likely label errors, and how a split differs from training."""
 
 import json
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pages
@@ -8,11 +10,15 @@ import pytest
 from answering import answering, texts
 from pages import drawn, words
 
+from core.api.analyses import make_verb
 from core.exceptions import NotAvailable
+from core.failures.analyses.shift import DatasetShift
+from core.failures.kept import SplitAnalysis
 from core.failures.label_errors import LabelErrors
-from core.failures.shift import DatasetShift
+from core.runs.analyses import Offer
 from core.runs.store import RunStore
 from dashboard.data import data
+from dashboard.figures import data_quality, registry
 from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, Shifted, shift_rows, shift_words_table
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
@@ -120,3 +126,31 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch
     assert not app.exception and "A classifier of words tells test from training: AUC 0.71" in words(app)
     marks = next(each for each in drawn(app, "marks") if "test or training" in json.dumps(each))
     assert marks["picked"] == "slow" and not [each for each in app.button if each.key == "look-for-shift"]
+
+
+@dataclass(frozen=True)
+class Sizes(SplitAnalysis[dict[str, Any]]):
+    """Count the words of each text."""
+
+    name = "sizes"
+    VERSION = 1
+    offer = Offer("Count them", "Words of a text", "They could not be counted", "It takes a second.")
+
+    def find(self, tell):
+        return {"texts": 16, "rows": [{"words": 4, "n": 16}]}
+
+
+@pytest.mark.slow
+def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.analysis_figure(Sizes)))
+    monkeypatch.setattr("core.failures.analyses.load", lambda name: Sizes)
+    store = RunStore(runs)
+    assert data.find_tags(store.read("finished"), "test", 60.0)
+    (button,) = [each for each in pages.opened(app, "errors", run="finished").button if each.key == "look-for-sizes"]
+    assert button.label == "Count them" and ">Words of a text</h2>" in words(app)
+    assert Sizes.of(store, store.read("finished"), "test").words == ("sizes", "finished", "--split", "test")
+    assert make_verb("sizes")("finished", store=store)["rows"] == [{"words": 4, "n": 16}]
+    app.run()
+    assert not app.exception and "Count the words of each text." in words(app) and "texts 16" in words(app)
+    assert not [each for each in app.button if each.key == "look-for-sizes"]

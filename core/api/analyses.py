@@ -1,0 +1,63 @@
+"""A verb for each analysis of a split, made from its class."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from core import failures
+from core.api.options import OnProgress, RunName, Split, Store
+from core.api.printing import say, tabulate, write_ends, write_p
+from core.numbers import count, signed
+from core.runs.store import RunStore
+
+SHIFTED = 15  # words of either side of a shift
+
+
+@functools.cache
+def make_verb(name: str) -> Callable[..., dict[str, Any]]:
+    """Return the verb of an analysis; its help is the docstring of the class."""
+    analysis = failures.analyses.load(name)
+
+    def ask(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+        store = store or RunStore()
+        table = failures.table.read_table(store, run, split)
+        about = {"run": run, "data": table.record.config.data.name, "split": table.split}
+        return {**about, **analysis.of(store, table.record, table.split).known(on_progress)[0]}
+
+    ask.__name__, ask.__doc__ = name, analysis.__doc__
+    return ask
+
+
+def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
+    if name not in failures.analyses.NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_verb(name)
+
+
+def print_shift(result: dict[str, Any]) -> None:
+    """Print how well the two are told apart, the measures and the words."""
+    split, n = result["split"], result["n"]
+    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
+    say(f"{result['run']} on {result['data']}: {beside}.")
+    if result["left_out"]:
+        say(f"{result['left_out']}.")
+        return
+    auc = result["auc"]
+    tells = "tells them apart" if auc["interval"][0] > 0.5 else "cannot tell them apart"
+    say(f"TF-IDF {tells}: AUC {auc['value']:.3f} ({write_ends(auc['interval'])}), p {write_p(auc['p'])}.")
+    shares = [{**row, "name": f"share of {row['class']}", "p": row["p_holm"]} for row in result["balance"]]
+    columns: dict[str, Any] = {
+        "measure": "name",
+        "training": "training",
+        split: "split",
+        "difference": lambda row: signed(row["difference"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
+        "p": lambda row: write_p(row["p"]),
+    }
+    tabulate([*result["measures"], *shares], columns, "measure")
+    for where, more in ((split, True), ("training", False)):
+        found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
+        said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
+        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")
