@@ -1,7 +1,5 @@
 """What lies outside the checkout changes nothing: every test has a machine of its own, wherever it runs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whoever runs everything shares the tests among processes; all else has one."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import tomllib

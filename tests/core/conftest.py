@@ -1,7 +1,5 @@
 """A store of runs, and how often a study draws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

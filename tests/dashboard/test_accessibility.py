@@ -1,7 +1,5 @@
 """Every page, with a run and with none: axe, width, foreign requests, and the line around what has the focus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit

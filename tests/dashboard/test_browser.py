@@ -1,7 +1,5 @@
 """The app in a real browser: a first training to a sentence, the keyboard of words, heads and levers, saved figures."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """*Back* in a real browser: one press leads to the page before, whatever a page wrote into its link."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

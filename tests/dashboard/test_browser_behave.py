@@ -1,7 +1,5 @@
 """Behave in a browser: a capability is picked by the keyboard, a failing sentence leads to Sentence, axe is content."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

@@ -1,7 +1,5 @@
 """The bench in a browser: axe with everything open, the keyboard alone, the answer in sight, unexpected texts."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote_plus
 

@@ -1,7 +1,5 @@
 """Coding with the keyboard in a browser: quick, nothing lost, kept after a reload; keys rest in a text field."""
 
-from __future__ import annotations
-
 import statistics
 import time
 

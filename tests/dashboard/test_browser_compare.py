@@ -1,7 +1,5 @@
 """Compare in a browser: a row of the pairs is picked, a cell of the matrix opens its sentences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from answering import answering, right_where, texts

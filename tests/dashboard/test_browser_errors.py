@@ -1,7 +1,5 @@
 """Errors in a real browser: keys move without the server, filter and sentence are in the link, axe is content."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import pytest

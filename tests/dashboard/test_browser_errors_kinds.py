@@ -1,7 +1,5 @@
 """Errors of runs unlike most: nothing wrong, one class among the labels, twenty classes, several labels each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Errors with a thousand sentences in a real browser: rules that are typed, the list beyond what is sent."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counter-examples in a real browser: kept beside an answer by keyboard, listed for the class, opened, taken out."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest

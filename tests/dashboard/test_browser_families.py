@@ -1,7 +1,5 @@
 """Sentence and Steps of models that no starter is, in a browser: no attention, no network, three ordered classes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Our components in a browser: drawn in another order than their data came in, and pressed before they are drawn."""
 
-from __future__ import annotations
-
 import pytest
 from browsing import visit
 

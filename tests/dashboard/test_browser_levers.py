@@ -1,7 +1,5 @@
 """Levers in a browser: the board of three layers fits a projector, a slider tells the answer before it is there."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What leads from one page to another in a real browser, and a selection that can be cleared."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

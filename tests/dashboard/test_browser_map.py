@@ -1,7 +1,5 @@
 """The map in a real browser: search, groups and neighbours become the one selection; the layers are read beside it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The table of marks under a keyboard: walked, ticked, picked and unfolded without a pointer."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """The page of models in a real browser: a row is chosen by hand and by keyboard, the drawing can be read and saved."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Two fields for two texts in a real browser: typed, in the link, and along from page to page."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """A report as a person opens it: a file without a network, in both themes, on paper; and the button that makes it."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Korean, Bangla, Arabic and mixed sentences in a real browser: where words stand, and what keeps to its place."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

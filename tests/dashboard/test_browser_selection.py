@@ -1,7 +1,5 @@
 """One selection in a real browser: a click sets it beside what was clicked and in the bar, its link brings it back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A researcher's session from end to end: her own table, training, errors, codes, comparison, report."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -1,7 +1,5 @@
 """Errors in a real browser: test is compared with training on demand; its words and those of clouds filter."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, urlsplit
 

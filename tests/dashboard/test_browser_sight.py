@@ -1,7 +1,5 @@
 """What a click answers is in the window where it was clicked, and a figure has its place before it is drawn."""
 
-from __future__ import annotations
-
 import pytest
 from browsing import is_in_window, settle, visit
 from playwright.sync_api import Route, expect

@@ -1,7 +1,5 @@
 """Slices, orders and what is nearly wrong in a browser: picked anywhere, kept in the link, beside what was clicked."""
 
-from __future__ import annotations
-
 import pytest
 from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect

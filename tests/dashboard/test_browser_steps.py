@@ -1,7 +1,5 @@
 """Steps in a real browser: keys, link, the formula that a cell fills, and what fits on a projector."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tokens in a real browser: a kind of error filters, a typed sentence gets its tags, and axe finds no fault."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

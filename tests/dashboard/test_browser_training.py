@@ -1,7 +1,5 @@
 """A training in a real browser: paused, gone on with, left alone by a closed tab, waited for, cancelled."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The notebooks that README shows: stored without outputs, and every cell runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

@@ -10,8 +10,6 @@ answers on the test split (`packed`), and `labels.json` what the texts are label
 other metrics and paired tests need no training and no text.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import contextlib
