@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browsing import HEALTH, MISSING, ROOT, chromium, dashboard, opened_browser
@@ -20,28 +21,20 @@ APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _packages_read_once() -> Iterator[None]:
-    """Streamlit reads the metadata of all installed packages for each `AppTest`, two thirds of a page's time."""
+def _pages_that_never_fail() -> Iterator[None]:
+    """Pages of an `AppTest` are read once, wait for nothing that only a browser does, and may end in no exception."""
+    run, compiled = AppTest._run, ScriptCache()
+
+    def run_without_exception(app: AppTest, *given: Any, **more: Any) -> AppTest:
+        assert not run(app, *given, **more).exception
+        return app
+
     with pytest.MonkeyPatch.context() as patch:
-        scan = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(AppTest, "_run", run_without_exception)
+        scan = functools.cache(manifest_scanner.scan_component_manifests)  # else two thirds of a page's time, each time
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _pages_compiled_once() -> Iterator[None]:
-    """A server compiles a page once, `AppTest` for every click."""
-    with pytest.MonkeyPatch.context() as patch:
-        compiled = ScriptCache()
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _nothing_to_wait_for() -> Iterator[None]:
-    """No browser draws what an `AppTest` is sent, and none looks again: the first look waits for the end."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
+        patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)  # the first look waits for the end
         patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
 

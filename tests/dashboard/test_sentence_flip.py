@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pages import TEXT, charts, press, type_text
+from pages import TEXT, charts, press, rerun_while, type_text
 from pages import sentence as opened
 from pages import words as markup
 from trained_runs import train_runs, write_films
@@ -27,11 +27,7 @@ LONG = " ".join(["good film number", "warm and funny", "wise but slow"] * 5)
 
 
 def ended(app):
-    for _ in range(60):
-        if not [each for each in app.button if each.key == "flip-stop"]:
-            return app
-        app.run()
-    raise AssertionError("the search does not end")
+    return rerun_while(app, lambda: "flip-stop" in button_keys(app))
 
 
 def button_keys(app):

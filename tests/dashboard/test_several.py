@@ -1,6 +1,5 @@
 """Every page on a run with several labels per text."""
 
-import shutil
 from pathlib import Path
 
 import pages
@@ -27,17 +26,9 @@ def file(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def kept(file, tmp_path_factory) -> Path:
+def trained(file, tmp_path_factory) -> Path:
     """A run directory with `several`."""
     return train_runs(tmp_path_factory.mktemp("several"), several=(file, "ndt-01-n2", SETTINGS)).folder
-
-
-@pytest.fixture
-def runs(kept, tmp_path, monkeypatch) -> Path:
-    """A copy, as the app's run directory."""
-    shutil.copytree(kept, tmp_path / "runs")
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
-    return tmp_path / "runs"
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
@@ -61,7 +52,6 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     assert app.slider(key="limit").value == 0.5
     record = RunStore(runs).read("several")
     app.segmented_control(key="thresholds").set_value("tuned").run()
-    assert not app.exception
     tuned = record.results["tuned"]["thresholds"]["loud"]
     assert app.slider(key="limit").value == round(tuned, 2)
     assert f"Chosen on validation: {tuned:.3f}." in words(app)
@@ -88,7 +78,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert set(ought.value) <= set(LABELS)
     ought.set_value(["warm", "late"])
     named(app.button, "Keep it").click().run()
-    assert not app.exception and "Kept as late, warm: “word1 warm late word2”" in words(app)
+    assert "Kept as late, warm: “word1 warm late word2”" in words(app)
     [one] = counter_examples(runs)
     assert one.labels == ("late", "warm")
     named(app.multiselect, "It ought to have").set_value([])
@@ -96,7 +86,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert "Kept as none of them" in words(app) and {each.label for each in counter_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
-    assert "2 kept" in words(opened(app, "behave")) and not app.exception
+    assert "2 kept" in words(opened(app, "behave"))
     api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
@@ -116,15 +106,11 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, mon
 def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
     store, text = RunStore(runs), "word1 late warm"
     opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
-    press(app, "flip-start")
-    for _ in range(40):
-        if "flip-stop" not in [each.key for each in app.button]:
-            break
-        app.run()
+    pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
     assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]
     assert f"pinned: +{gap:.3f}" in words(app)
-    assert "How far a negation reaches" in words(app) and not app.exception
+    assert "How far a negation reaches" in words(app)

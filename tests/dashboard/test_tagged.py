@@ -14,17 +14,11 @@ pytestmark = pytest.mark.slow  # trains a model of tags first
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def trained(tmp_path_factory):
     """A run directory with `names`."""
     place = tmp_path_factory.mktemp("names")
     settings = TINY | {"data.split": "", "text.min_freq": 2, "training.epochs": 3, "training.lr": 0.01}
     return train_runs(place, names=(write_conll(place / "names.conll", 80), "vanilla", settings)).folder
-
-
-@pytest.fixture
-def runs(folder, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
-    return folder
 
 
 def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):

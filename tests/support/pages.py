@@ -1,25 +1,32 @@
 """A page of the dashboard, opened directly, as a link opens it."""
 
 import json
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from dashboard.data import data
+from dashboard.figures.source import Source
 from dashboard.state import TEXT as TYPED
 
 TEXT = "good film, dull and slow"
 
 
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    """The page as a link with these parameters shows it; no exception may be on it."""
+    """The page as a link with these parameters shows it."""
     for name, value in parameters.items():
         app.query_params[name] = value
     if page != "overview":
         app.switch_page(f"screens/{page}.py")  # each page's path is its file's name, so nothing need run before
     app.run()
-    assert not app.exception
     return app
+
+
+def source_of_test() -> Source:
+    """Return what the figures of `finished` read on its test split, inside a script of an `AppTest`."""
+    return Source(data.store().read("finished"), data, split="test")
 
 
 def sentence(app: AppTest, **parameters: str) -> AppTest:
@@ -28,17 +35,25 @@ def sentence(app: AppTest, **parameters: str) -> AppTest:
 
 
 def press(app: AppTest, key: str) -> AppTest:
-    """Click a button and run the page; no exception may be on it."""
+    """Click a button and run the page."""
     app.button(key=key).click().run()
-    assert not app.exception
     return app
 
 
 def type_text(app: AppTest, text: str) -> AppTest:
-    """Type the sentence of the page; no exception may be on it."""
+    """Type the sentence of the page."""
     app.text_input(key=TYPED).set_value(text).run()
-    assert not app.exception
     return app
+
+
+def rerun_while(app: AppTest, waits: Callable[[], bool]) -> AppTest:
+    """Run the page again until it no longer waits for something, twenty seconds at most."""
+    for _ in range(200):
+        if not waits():
+            return app
+        time.sleep(0.1)
+        app.run()
+    raise AssertionError("the page still waits")
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:

@@ -13,8 +13,18 @@ from core.cli import main
 
 
 @pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The folder in which the commands of a file run, with its runs; files override it."""
+    return tmp_path_factory.mktemp("place")
+
+
+@pytest.fixture(scope="module")
 def cli(place):
-    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`; cli.json(*arguments) → what it answers as JSON."""
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`.
+
+    cli.json(*arguments) → what it answers as JSON; cli.lines(*arguments) → the lines it prints, without padding;
+    cli.refused(words, *arguments): it ends with code 2 and these words.
+    """
 
     def call(*arguments):
         out, err = io.StringIO(), io.StringIO()
@@ -39,7 +49,16 @@ def cli(place):
         assert out.count("\n") == 1, "one JSON object on stdout"
         return json.loads(out)
 
-    call.json = answer
+    def read_lines(*arguments):
+        code, out, err = call(*arguments)
+        assert code == 0, err
+        return [" ".join(line.split()) for line in out.splitlines()]
+
+    def assert_refused(words, *arguments):
+        code, out, err = call(*arguments)
+        assert (code, out) == (2, "") and words in " ".join(err.split()) and "Traceback" not in err, err
+
+    call.json, call.lines, call.refused = answer, read_lines, assert_refused
     return call
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tiny_backbones import backbone
+from trained_runs import train_runs
 
 from core import api
 from core.exceptions import InputError
-from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
 TEXT, SHORT = "good film, not bad", "good film"
@@ -39,13 +39,8 @@ def store(tmp_path_factory):
         table += [f"{word} film {a}{b},{label}" for word in words for a in "abcdefgh" for b in "vwxyz"]
     (folder / "films.csv").write_text("\n".join(table) + "\n")
     given = {**SETTINGS, "model.backbone": str(backbone(folder / "tiny", "roberta"))}
-    found = RunStore(folder / "runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
-        api.train(str(folder / "films.csv"), "pretrained", given, name="own", store=found)
-        none = {**given, "model.attention.lexical": "none", "text.lexicon": ""}
-        api.train(str(folder / "films.csv"), "pretrained", none, name="plain", store=found)
-    return found
+    runs = {"own": given, "plain": {**given, "model.attention.lexical": "none", "text.lexicon": ""}}
+    return train_runs(folder, **{name: (folder / "films.csv", "pretrained", each) for name, each in runs.items()})
 
 
 @pytest.fixture

@@ -12,11 +12,6 @@ tests:
 """
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    return tmp_path_factory.mktemp("behave")
-
-
 @pytest.fixture
 def file(place, starters):
     path = place / "my.yaml"
@@ -25,9 +20,7 @@ def file(place, starters):
 
 
 def test_capabilities_stand_by_run_with_their_intervals(cli, file):
-    code, out, _ = cli("behave", "starter-vanilla", "starter-differential", "--suite", file)
-    assert code == 0
-    lines = [" ".join(line.split()) for line in out.splitlines()]
+    lines = cli.lines("behave", "starter-vanilla", "starter-differential", "--suite", file)
     assert lines[0] == "mine: 2 tests of 2 capabilities, 3 cases. Failure rate and 95 % interval:"
     assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
     assert "neutral must be not asked not asked" in lines
@@ -39,5 +32,4 @@ def test_capabilities_stand_by_run_with_their_intervals(cli, file):
     [(("nobody",), "no run 'nobody'"), (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY")],
 )
 def test_what_cannot_be_asked_is_refused_with_2(cli, file, arguments, said):
-    code, out, err = cli("behave", *arguments)
-    assert (code, out) == (2, "") and said in " ".join(err.split())
+    cli.refused(said, "behave", *arguments)

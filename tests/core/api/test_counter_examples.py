@@ -21,20 +21,17 @@ def place(tmp_path_factory):
 
 
 def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
-    train = ("train", "--data", "own.csv", "--model", "tfidf-logreg", "--json")
-    code, out, _ = cli(*train, "--name", "plain")
-    assert code == 0 and "examples" not in json.loads(out)
-    code, _, err = cli(*train, "--add", "counter-examples")
-    assert code == 2 and "no counter-examples are kept yet" in " ".join(err.split())
+    train = ("train", "--data", "own.csv", "--model", "tfidf-logreg")
+    assert "examples" not in cli.json(*train, "--name", "plain")
+    cli.refused("no counter-examples are kept yet", *train, "--add", "counter-examples")
     for text, label in (("not bad at all", "plus"), ("=hardly good", "minus"), ("sentence number 0 is bad", "plus")):
         assert cli("counter-examples", "keep", text, "--label", label, "--author", "ann", "--run", "plain")[0] == 0
-    code, _, err = cli("counter-examples", "keep", "x", "--label", "so so", "--run", "plain")
-    assert code == 2 and "run 'plain' has no such class; it has minus, plus" in " ".join(err.split())
-    code, out, _ = cli(*train, "--name", "along", "--add", "counter-examples")
-    along, plain = json.loads(out), Run("plain", RunStore(place / "runs"))
-    run = Run("along", plain.store)
-    code, out, _ = cli("counter-examples", "list", "--run", "along", "--json")
-    asked = {each["text"]: each for each in json.loads(out)["counter_examples"]}
+    wrong = ("counter-examples", "keep", "x", "--label", "so so", "--run", "plain")
+    cli.refused("run 'plain' has no such class; it has minus, plus", *wrong)
+    along = cli.json(*train, "--name", "along", "--add", "counter-examples")
+    plain, run = (Run(name, RunStore(place / "runs")) for name in ("plain", "along"))
+    listed = cli.json("counter-examples", "list", "--run", "along")["counter_examples"]
+    asked = {each["text"]: each for each in listed}
     chances = run.predict(["not bad at all"])["predictions"][0]["probabilities"]
     assert asked["not bad at all"]["p_label"] == pytest.approx(chances["plus"])
     assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")
@@ -54,9 +51,8 @@ def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
 def test_the_list_is_shown_written_and_shortened(cli, place):
     for text in ("later", "=hardly good"):
         assert cli("counter-examples", "keep", text, "--label", "minus", "--note", "so")[0] == 0
-    code, out, _ = cli("counter-examples", "list", "--json")
-    rows = json.loads(out)["counter_examples"]
-    assert code == 0 and {"later", "=hardly good"} <= {row["text"] for row in rows}
+    rows = cli.json("counter-examples", "list")["counter_examples"]
+    assert {"later", "=hardly good"} <= {row["text"] for row in rows}
     code, out, _ = cli("counter-examples", "export", "list.csv")
     table = pd.read_csv(place / "list.csv")
     assert code == 0 and len(table) == len(rows) and "'=hardly good" in set(table["text"])

@@ -33,9 +33,8 @@ def place(tmp_path_factory):
 
 
 def test_groups_have_names_sizes_and_errors_and_of_too_few_sentences_there_are_none(cli, place):
-    code, out, _ = cli("groups", "clouds")
-    lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert code == 0 and lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
+    lines = cli.lines("groups", "clouds")
+    assert lines[0] == "clouds on test: 3 groups of 10 sentences or more; 0 of 120 in none."
     assert "delivery · late 40 50.0 % 35.2 to 64.8" in lines
     found = cli.json("groups", "clouds", "--csv", "grouped.csv")
     assert [each["n"] for each in found["groups"]] == [40, 40, 40]

@@ -19,14 +19,6 @@ def chosen(starters):
     return run("starter-ndt-01-n3")
 
 
-@pytest.fixture
-def table(tmp_path):
-    rows = [f"a {word} film number {n},{label}" for word, label in (("good", "yes"), ("bad", "no")) for n in range(30)]
-    path = tmp_path / "reviews.csv"
-    path.write_text("text,label\n" + "\n".join(rows) + "\n")
-    return path
-
-
 @pytest.mark.slow
 def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
     made = train(str(table), "vanilla", TINY, epochs=2, seed=3, name="first")

@@ -1,7 +1,6 @@
 """What the terminal shows is what stands in the data: no emoji codes, no markup, no control characters."""
 
 import io
-import sys
 
 import pytest
 from rich.console import Console
@@ -9,22 +8,8 @@ from rich.console import Console
 from core.api import printing
 from core.api.printing import PLAIN, say, tabulate
 from core.api.progress import TrainingProgress
-from core.cli import main
 
 TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
-
-
-@pytest.fixture
-def run(monkeypatch, tmp_path):
-    def call(*arguments):
-        monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
-        monkeypatch.setenv("COLUMNS", "200")
-        monkeypatch.setattr(sys, "argv", ["sentiscope", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code
-
-    return call
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -39,10 +24,9 @@ def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("data", "check"), ("train",)], ids=["of a verb", "of the parser"])
-def test_an_error_quotes_what_was_typed(run, capsys, words):
+def test_an_error_quotes_what_was_typed(cli, words):
     typed = " ".join(TEXTS)
-    assert run(*words, typed) == 2
-    assert typed in " ".join(capsys.readouterr().err.split())
+    cli.refused(typed, *words, typed)
 
 
 def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):

@@ -36,5 +36,4 @@ def test_what_test_has_and_training_has_not_is_found_and_kept(cli):
     assert again[1] == out and again[2] == "", "it is kept"
     code, out, _ = cli("shift", "one", "--split", "validation")
     assert code == 0 and "TF-IDF cannot tell them apart" in out and "More often in validation" in " ".join(out.split())
-    code, _, err = cli("shift", "one", "--split", "nowhere")
-    assert code == 2 and "no predictions of a split 'nowhere'" in " ".join(err.split())
+    cli.refused("no predictions of a split 'nowhere'", "shift", "one", "--split", "nowhere")

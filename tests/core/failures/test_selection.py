@@ -9,19 +9,7 @@ from answering import answering, texts
 
 from core.exceptions import InputError, RunDamaged
 from core.failures import rules, selection
-from core.failures.selection import (
-    ORDERS,
-    Group,
-    Selection,
-    chosen_rows,
-    fixes_outcome,
-    in_words,
-    keep,
-    ordered,
-    parse,
-    recall,
-    select,
-)
+from core.failures.selection import ORDERS, Group, Selection, in_words, keep, parse, recall, select
 from core.failures.table import keys, read_table
 from core.failures.tags import Tagged
 from core.runs.store import RunStore
@@ -60,7 +48,7 @@ def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, 
     expected = frame[(frame["truth"] != frame["said"]) & (frame["source"] == "web")]
     assert len(expected) > 5
     assert found.places.tolist() == expected.sort_values("p_said", ascending=False, kind="stable").index.tolist()
-    clauses, has = chosen_rows(Selection(("wrong", "source=web")), table, None, store)
+    clauses, has = selection.chosen_rows(Selection(("wrong", "source=web")), table, None, store)
     assert np.flatnonzero(has).tolist() == expected.index.tolist() and str(clauses[1]) == "source=web"
 
 
@@ -92,7 +80,7 @@ def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store,
     ],
 )
 def test_right_and_wrong_are_fixed_by_rules_that_leave_one_of_them(store, table, rules, fixed):
-    assert fixes_outcome(select(Selection(tuple(rules)), table, Tagged(store, table), store), table) is fixed
+    assert selection.fixes_outcome(select(Selection(tuple(rules)), table, Tagged(store, table), store), table) is fixed
 
 
 def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(store, table):
@@ -101,7 +89,7 @@ def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(s
 
     def fixed(places, **given) -> bool:
         rule = keep(store, Group(tuple(keys[places]), "drawn", **given))
-        return fixes_outcome(select(Selection((rule,)), table, None, store), table)
+        return selection.fixes_outcome(select(Selection((rule,)), table, None, store), table)
 
     assert fixed(wrong[:5], by_outcome=True) and not fixed(range(20), by_outcome=True)
     assert not fixed(wrong[:5]), "a group on a map that happens to be wrong is news"
@@ -193,7 +181,7 @@ def test_rows_stand_as_pandas_sorts_them(tmp_path, order):
     table, places = read_table(store, "one"), random.permutation(60)[:40]
     columns, ascending = zip(*BY[order], strict=True)
     rows = table.frame.iloc[np.sort(places)].sort_values(list(columns), ascending=list(ascending), kind="stable")
-    assert ordered(table, places, order).tolist() == rows["row"].tolist()
-    assert ordered(table, places, "").tolist() == places.tolist()
+    assert selection.ordered(table, places, order).tolist() == rows["row"].tolist()
+    assert selection.ordered(table, places, "").tolist() == places.tolist()
     with pytest.raises(InputError, match="no order x; there are sure, wrong, margin, unsure, file"):
-        ordered(table, places, "x")
+        selection.ordered(table, places, "x")

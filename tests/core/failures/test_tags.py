@@ -7,28 +7,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
+from trained_runs import TINY, train_runs, write_films
 
-from core.api.objects import train
+from core.api.objects import Run
 from core.exceptions import InputError
 from core.failures.kept import kept
 from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged, beside, models
 from core.runs.record import EVALUATION, PREDICTIONS
 
-TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
-
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """A tiny run on a file of its own."""
     place = tmp_path_factory.mktemp("tags")
-    words = ("good", "bad")
-    rows = [f"a {words[n % 2]} film number {n} of the day,{('yes', 'no')[n % 2]}" for n in range(120)]
-    (place / "films.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    with pytest.MonkeyPatch.context() as here:
-        here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
-        here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
-        return train(str(place / "films.csv"), "vanilla", {**TINY, "text.max_length": 8}, epochs=1, name="films")
+    films = write_films(place / "films.csv", {"yes": ("good",), "no": ("bad",)}, 60)
+    return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
 
 
 def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_its_words(store):
@@ -124,11 +118,11 @@ def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(
     table = read_table(trained.store, "films")
     heard = []
     tags = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
-    assert tags.rows("truncated").sum() == 0  # eight words each
-    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
+    assert tags.rows("truncated").sum() == 0  # four words each
+    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # three of four words and a number: 3 / 5
     assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
     first = {name: has.tolist() for name, has in tags.there.items()}
-    assert heard and (table.frame["text"].str.split().str.len() == 9).sum() == 0
+    assert heard and (table.frame["text"].str.split().str.len() == 4).all()
     heard.clear()
     again = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
     assert {name: has.tolist() for name, has in again.there.items()} == first and not heard

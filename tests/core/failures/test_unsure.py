@@ -7,6 +7,7 @@ import pytest
 import torch
 from answering import answering, texts
 from torch import nn
+from trained_runs import TINY, write_films
 
 from core.api.objects import Run, train
 from core.exceptions import InputError
@@ -17,7 +18,6 @@ from core.failures.unsure import DropoutUncertainty
 from core.models.dropout import Dropout, dropping
 from core.runs.store import RunStore
 
-TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
 NAME = "unsure under dropout"
 
 
@@ -47,9 +47,8 @@ def test_one_dropped_entry_in_four_is_what_the_closed_form_says():
 
 @pytest.mark.slow
 def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(tmp_path):
-    rows = [f"a {('good', 'bad')[n % 2]} film number {n} of the day,{('yes', 'no')[n % 2]}" for n in range(80)]
-    (tmp_path / "films.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    made = train(str(tmp_path / "films.csv"), "vanilla", {**TINY, "model.dropout": 0.5}, epochs=1, name="dropped")
+    films = write_films(tmp_path / "films.csv", {"yes": ("good",), "no": ("bad",)}, 40)
+    made = train(str(films), "vanilla", {**TINY, "model.dropout": 0.5}, name="dropped")
     store = made.store
     assert "--unsure" in made.errors(tags=True)["absent"][NAME]
     heard = []

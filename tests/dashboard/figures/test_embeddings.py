@@ -3,35 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
+from answering import texts
 
 from core.evaluation.projection import Projection, ProjectionConfig, Quality, density
 from core.exceptions import RunDamaged
 from core.failures.found_groups import FoundGroup, FoundGroups
 from core.runs.layers import Layers, Stage
-from dashboard.figures import embeddings, map_drawing
-from dashboard.figures.class_separation import (
-    MAP_LAYERS,
-    Depths,
-    Spectrum,
-    draw_depths,
-    draw_silhouettes,
-    silhouette_table,
-    spectra,
-)
+from core.runs.results import prediction_table
+from dashboard.figures import class_separation, embeddings, map_drawing
+from dashboard.figures.class_separation import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
 from dashboard.figures.decisions import points_frame
 from dashboard.figures.map_drawing import PLAIN, Group, Placed, Shades, Upon, draw_map
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")
-SAVED = pd.DataFrame(
-    {
-        "text": ["a", "b", "c", "d"],
-        "label": ["negative", "negative", "positive", "positive"],
-        "predicted": ["negative", "positive", "positive", "positive"],
-        "probability:negative": [0.9, 0.4, 0.2, 0.1],
-        "probability:positive": [0.1, 0.6, 0.8, 0.9],
-    }
-)
+CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.1, 0.9]])
+SAVED = prediction_table(texts([0, 0, 1, 1]).assign(text=list("abcd")), CHANCES, CLASSES)
 
 POINTS = points_frame(SAVED, CLASSES)
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
@@ -129,11 +116,11 @@ def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning()
 
 
 def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
-    (space, plane), there = spectra(MADE, POINTS, CLASSES, PCA, 128)
+    (space, plane), there = class_separation.spectra(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
-    table = silhouette_table([space, plane])
+    table = class_separation.silhouette_table([space, plane])
     assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 

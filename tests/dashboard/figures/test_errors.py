@@ -12,18 +12,9 @@ from core.failures.codes import Codes, data_of
 from core.failures.neighbours import Neighbour
 from core.interpret.several import Pushed
 from core.runs.store import RunStore
+from dashboard.figures import errors
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.errors import (
-    ERRORS,
-    SENT,
-    Detail,
-    Reading,
-    codes_shape,
-    codes_table,
-    note_codes,
-    sentences_table,
-    target,
-)
+from dashboard.figures.errors import ERRORS, SENT, Detail, Reading, codes_shape, codes_table, sentences_table
 from dashboard.figures.theme import LIGHT, Look
 
 
@@ -111,7 +102,8 @@ def test_several_labels_say_what_is_missed_and_invented(store):
     found = [(row["missed"], row["invented"]) for row in data["rows"]]
     assert data["several"] and found == [("", "loud"), ("loud", "")]
     record = store.read("one")
-    assert [target(record, "", "loud"), target(record, "", "", "late"), target(record, "late")] == ["loud", "late", ""]
+    given = ("", "loud"), ("", "", "late"), ("late",)
+    assert [errors.target(record, *each) for each in given] == ["loud", "late", ""]
 
 
 def test_no_error_and_no_row_left_are_told_apart(store):
@@ -157,7 +149,7 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     made = draw(codes, KEYS, 8, 0, "wrong")
     codes.code(made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
-    assert note_codes(half).startswith("6 of 8 coded, drawn at random from 20")
+    assert errors.note_codes(half).startswith("6 of 8 coded, drawn at random from 20")
     assert [column.key for column in codes_table(half).marks.columns] == ["code", "n"]
     codes.code(made.keys[6:], ["label"], author="ann")
     table = codes_table(shape(codes, "ann")).marks
@@ -177,11 +169,13 @@ def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
     codes.code(KEYS[2:4], ["irony"], author="ben")
     some = shape(codes, "ben")
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
-    assert "κ with ann 0.00" in note_codes(some) and len(some.pair["apart"]) == 2, "of the four that both have coded"
+    assert "κ with ann 0.00" in errors.note_codes(some) and len(some.pair["apart"]) == 2, (
+        "of the four that both have coded"
+    )
 
 
 def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
     assert codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
     none = shape(codes, "", [])
-    assert note_codes(none) == "No row is selected"
+    assert errors.note_codes(none) == "No row is selected"
     assert [row.cells["n"] for row in codes_table(none).marks.rows] == ["0", "0"]

@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from answering import texts
 from finished import run
 from sklearn import metrics as sk
 
+from core.runs.results import prediction_table
 from dashboard.figures import labels, map_drawing, results
 from dashboard.figures.decisions import answer_probability, decide_label, make_report, points_frame
 from dashboard.figures.labels import Labels, draw_labels
@@ -18,15 +20,7 @@ OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
 CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
 
 
-SAVED = pd.DataFrame(
-    {
-        "text": ["a", "b", "c", "d"],
-        "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"],
-        "predicted": ["calm", "joy", "calm", "joy"],
-        **{f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)},
-        **{f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)},
-    }
-)
+SAVED = prediction_table(texts([(0,), (0, 1), (), (1, 2)]), CHANCE, LABELS, "multi")
 REPORT = make_report(SAVED, LABELS)
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
 RESULTS = {

@@ -8,21 +8,10 @@ from finished import run
 
 from core.evaluation.intervals import over_runs
 from core.runs.efficiency import Efficiency
+from dashboard.figures import leaderboard
 from dashboard.figures.curves import Curves
 from dashboard.figures.interval_table import Mark, Words
-from dashboard.figures.leaderboard import (
-    against_yardstick,
-    boards,
-    cost,
-    finding,
-    largest_change,
-    megabytes,
-    metric_names,
-    milliseconds,
-    models_table,
-    size,
-    sparkline,
-)
+from dashboard.figures.leaderboard import against_yardstick, boards, cost, finding, models_table, sparkline
 from dashboard.figures.theme import LIGHT
 
 
@@ -82,8 +71,8 @@ def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
     assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
     (board,) = boards([run("several", 0.5, task="multi")], "roc_auc")
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
-    assert next(iter(metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
-    both = metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
+    assert next(iter(leaderboard.metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
+    both = leaderboard.metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
     assert next(iter(both)) == "Accuracy or F1, macro, tuned"
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
@@ -121,7 +110,7 @@ def heights(drawn) -> list[float]:
 
 def test_lines_start_in_the_middle_and_share_one_scale():
     line = (0.2, 0.25, 0.3)
-    drawn = sparkline([line], [0], LIGHT, largest_change([line]))
+    drawn = sparkline([line], [0], LIGHT, leaderboard.largest_change([line]))
     assert heights(drawn) == pytest.approx([14, 8.5, 3])
     assert drawn[2][1]["fill"] == LIGHT.grid
     assert heights(sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
@@ -194,6 +183,10 @@ def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
     said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
     assert cost(found).replace("\u202f", " ") == said
-    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
-    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
-    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
+    assert [leaderboard.size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    assert [leaderboard.milliseconds(each) for each in (0.5, 12.34, 250.0)] == [
+        "0.50\u202fms",
+        "12.3\u202fms",
+        "250\u202fms",
+    ]
+    assert [leaderboard.megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]

@@ -22,28 +22,19 @@ def test_only_what_lies_in_the_store_loses_its_path():
     assert without_store("built-in", store) == "built-in"
 
 
-def test_minus_signs_are_true_ones():
-    assert number(-0.5) == "−0.500"
-    assert signed(-0.5) == "−0.50"
-    assert signed(0.12) == "+0.12"
+@pytest.mark.parametrize(
+    ("write", "value", "words"),
+    [
+        *((number, -0.5, "−0.500"), (signed, -0.5, "−0.50"), (signed, 0.12, "+0.12"), (subscript, 12, "₁₂")),
+        *((number, -0.0, "0.000"), (number, -0.0001, "0.000"), (number, -0.001, "−0.001")),
+        *((duration, 9.2, "9 s"), (duration, 59.6, "1 min 0 s"), (duration, 200, "3 min 20 s")),
+        *((duration, 7500, "2 h 5 min"), (duration, -1, "0 s")),
+    ],
+)
+def test_a_number_is_written_with_a_true_minus_and_a_time_in_words(write, value, words):
+    assert write(value) == words
 
 
 def test_an_even_interval_is_a_half_width_and_a_lopsided_one_has_both_ends():
     assert plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
     assert plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(9.2, "9 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min"), (-1, "0 s")]
-)
-def test_times_are_words(seconds, words):
-    assert duration(seconds) == words
-
-
-def test_subscripts_have_every_digit():
-    assert subscript(12) == "₁₂"
-
-
-@pytest.mark.parametrize(("value", "words"), [(-0.0, "0.000"), (-0.0001, "0.000"), (-0.001, "−0.001")])
-def test_nothing_has_no_sign(value, words):
-    assert number(value) == words

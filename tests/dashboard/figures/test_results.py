@@ -2,12 +2,14 @@
 
 import dataclasses
 
-import pandas as pd
+import numpy as np
 import pytest
+from answering import TWO, texts
 
 from core.config import compose
 from core.exceptions import RunDamaged
 from core.runs.record import RunRecord
+from core.runs.results import prediction_table
 from dashboard.figures import results
 from dashboard.figures.decisions import make_report
 from dashboard.figures.results import offered
@@ -60,15 +62,8 @@ def test_the_first_number_has_its_interval_and_a_run_row_says_it_in_words():
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
 
 
-SAVED = pd.DataFrame(
-    {
-        "text": ["a", "b", "c", "d"],
-        "label": ["no", "no", "yes", "yes"],
-        "predicted": ["no", "yes", "yes", "yes"],
-        "probability:no": [0.9, 0.4, 0.2, 0.3],
-        "probability:yes": [0.1, 0.6, 0.8, 0.7],
-    }
-)
+CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
+SAVED = prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
 
 
 def test_a_report_has_the_rows_by_position_and_by_name():

@@ -13,15 +13,7 @@ from core.exceptions import NotAvailable
 from core.runs.tagged import Tagged
 from dashboard.figures.datasets import Filters, matching
 from dashboard.figures.source import Source
-from dashboard.figures.tagged import (
-    ANY_ERROR,
-    TAG_CHANCES,
-    TAG_ERRORS,
-    TAG_SENTENCES,
-    TAG_TYPED,
-    TAG_TYPES,
-    finding,
-)
+from dashboard.figures.tagged import ANY_ERROR, TAG_CHANCES, TAG_ERRORS, TAG_SENTENCES, TAG_TYPED, TAG_TYPES, finding
 from dashboard.figures.theme import Look
 
 ROWS = [
