@@ -9,10 +9,8 @@ and stays there, with what it cost beside it (`SET-MODEL.cost`: seconds of the p
 """
 
 import argparse
-import os
-import subprocess
-import sys
-from pathlib import Path
+
+from real_data import train_apart
 
 from core.evaluation.comparison import holm, judge
 from core.metrics import METRICS
@@ -44,24 +42,10 @@ AMONG = ("lexical", "inceptive")
 """What is compared with the plain fine-tuning, too."""
 
 
-def cost_of(store: RunStore, name: str) -> Path:
-    return store.folder / f"{name}.cost"
-
-
 def train(store: RunStore, data: str, model: str) -> None:
     """A run, unless it is finished."""
-    name = f"{data}-{model}"
-    if cost_of(store, name).is_file():
-        return
-    if (store.folder / name).is_dir():  # half of one
-        store.remove(name)
     given = MODELS[model][1].replace("EPOCHS", str(SETS[data][1])).split()
-    given = ["--data", data, "--name", name, "--set", "training.threads=1", "--model", *given]
-    started = subprocess.Popen([sys.executable, "-m", "core.cli", "train", *given])
-    _, ended, used = os.wait4(started.pid, 0)
-    if ended:
-        sys.exit(f"{name} failed")
-    cost_of(store, name).write_text(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
+    train_apart(store, f"{data}-{model}", ["--data", data, "--model", *given])
 
 
 def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
@@ -90,7 +74,7 @@ def table(store: RunStore, data: str) -> None:
     print(f"\n| {' | '.join(columns)} |\n|---{'|---:' * (len(columns) - 1)}|")
     for model, record in records.items():
         metrics, (low, high) = record.results["metrics"]["test"], record.results["intervals"]["test"]["accuracy"]
-        seconds, megabytes = map(float, cost_of(store, f"{data}-{model}").read_text().split())
+        seconds, megabytes = map(float, (store.folder / f"{data}-{model}.cost").read_text().split())
         cells = [MODELS[model][0], f"{100 * metrics['accuracy']:.1f} ({100 * low:.1f} to {100 * high:.1f})"]
         cells += [f"{100 * metrics['f1_macro']:.1f}", *(apart.get((model, beside), "") for beside in BESIDE)]
         print(f"| {' | '.join([*cells, f'{seconds:.0f}', f'{megabytes:.0f}'])} |")

@@ -109,22 +109,28 @@ def keep(rows: Rows) -> None:
     beside.replace(KEPT)
 
 
-def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord, Cost]:
-    """A finished run, trained now unless it is there, and what it cost."""
-    name = f"{key}-{model}-{seed}"
-    told, (_, data, settings) = store.folder / f"{name}.cost", SETS[key]
+def train_apart(store: RunStore, name: str, given: list[str]) -> Cost:
+    """Return what a run cost; it is trained now, with one thread in a process of its own, unless it is there."""
+    told = store.folder / f"{name}.cost"
     if not told.is_file():
         if (store.folder / name).is_dir():  # half of one
             store.remove(name)
-        given = [*MODELS[model][1], "--data", data, "--name", name, "--seed", str(seed)]
-        given += [part for each in ("training.threads=1", *settings) for part in ("--set", each)]
+        given = [*given, "--name", name, "--set", "training.threads=1"]
         with (store.folder / f"{name}.log").open("w") as log:
             started = subprocess.Popen([sys.executable, "-m", "core.cli", "train", *given], stdout=log, stderr=log)
             _, ended, used = os.wait4(started.pid, 0)
         if ended:
             sys.exit(f"{name} failed: see {log.name}")
         told.write_text(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
-    return store.read(name), Cost(*map(float, told.read_text().split()))
+    return Cost(*map(float, told.read_text().split()))
+
+
+def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord, Cost]:
+    """A finished run, trained now unless it is there, and what it cost."""
+    name, (_, data, settings) = f"{key}-{model}-{seed}", SETS[key]
+    given = [*MODELS[model][1], "--data", data, "--seed", str(seed)]
+    cost = train_apart(store, name, [*given, *(part for each in settings for part in ("--set", each))])
+    return store.read(name), cost
 
 
 def right(store: RunStore, record: RunRecord) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Who counts as the person who sits at this machine, and what everybody else may open."""
 
+import json
 import sys
 import types
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +16,6 @@ from dashboard.data import data
 from dashboard.data.cards import Yardsticks
 
 
-def serving(monkeypatch, address: str | None, names: list[str]) -> None:
-    options = {"server.address": address, "server.allowedHosts": names}
-    monkeypatch.setattr(access.st, "get_option", lambda name: options[name])
-
-
 @pytest.mark.parametrize(
     ("address", "names", "local"),
     [
@@ -32,7 +28,8 @@ def serving(monkeypatch, address: str | None, names: list[str]) -> None:
     ],
 )
 def test_only_a_server_that_nobody_else_can_name_is_local(monkeypatch, address, names, local):
-    serving(monkeypatch, address, names)
+    options = {"server.address": address, "server.allowedHosts": names}
+    monkeypatch.setattr(access.st, "get_option", options.__getitem__)
     assert access.local() is local
 
 
@@ -89,8 +86,10 @@ def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, run
     assert len(list(runs.glob("*/run.json"))) == 3
 
 
+WORDS = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+MEASURED = {"yardstick": WORDS, "yardstick_chars": {**WORDS, "model": "tfidf-logreg-chars"}}
 MEASURE = """
-import json, sys, time
+import sys, time
 from pathlib import Path
 here = Path(sys.argv[1])
 with (here / "at-work").open("a") as log:
@@ -98,8 +97,7 @@ with (here / "at-work").open("a") as log:
 time.sleep(0.05)
 with (here / "at-work").open("a") as log:
     log.write("-")
-words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
-print(json.dumps({"name": "x", "yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}))
+print(sys.argv[2])
 """
 
 
@@ -107,15 +105,14 @@ print(json.dumps({"name": "x", "yardstick": words, "yardstick_chars": {**words, 
 def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    monkeypatch.setattr("core.runs.errands.sentiscope", lambda *words: [sys.executable, "-c", MEASURE, str(tmp_path)])
+    command = [sys.executable, "-c", MEASURE, str(tmp_path), json.dumps({"name": "x", **MEASURED})]
+    monkeypatch.setattr("core.runs.errands.sentiscope", lambda *words: command)
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
         found = list(people.map(lambda each: Yardsticks.of(each, {"data.name": "x"}).compute(), data))
-    found_words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
-    measured = {"yardstick": found_words, "yardstick_chars": {**found_words, "model": "tfidf-logreg-chars"}}
-    assert found == [measured] * 5
+    assert found == [MEASURED] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
-    assert all(Yardsticks.of(each, {}).read() == measured for each in data)
+    assert all(Yardsticks.of(each, {}).read() == MEASURED for each in data)
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):

@@ -1,8 +1,8 @@
 """Data and Performance say, without being asked, in what validation and test differ from training."""
 
-import numpy as np
 import pytest
 from pages import opened, words
+from trained_runs import write_splits
 
 from dashboard import access
 
@@ -11,23 +11,10 @@ pytestmark = pytest.mark.slow
 LONGER = " with gears and valves that turn well"
 
 
-def folder_of_splits(folder, more: str = ""):
-    """A folder whose test texts have `more` behind them."""
-    folder.mkdir()
-    random = np.random.default_rng(0)
-    rows = [(f"{word} film {n}", label) for n in range(60) for word, label in (("good", "pos"), ("bad", "neg"))]
-    rows = [rows[place] for place in random.permutation(len(rows))]
-    parts = (("train", "", rows[:60]), ("validation", "", rows[60:90]), ("test", more, rows[90:]))
-    for split, end, part in parts:
-        lines = [f"{text}{end},{label}" for text, label in part]
-        (folder / f"{split}.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
-    return folder
-
-
 @pytest.mark.parametrize("more", ["", LONGER])
 def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tmp_path, monkeypatch, more):
     monkeypatch.setattr(access, "local", lambda: True)
-    folder = folder_of_splits(tmp_path / "data", more)
+    folder = write_splits(tmp_path / "data", 60, more)
     shown = words(opened(app, "data", data=str(folder)))
     assert "n = 120" in shown
     assert ("test differs from training" in shown) == bool(more)

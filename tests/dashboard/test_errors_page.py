@@ -104,17 +104,14 @@ def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_someb
         assert begun.pop() == ["core.cli", "errors", "finished", "--split", "test", option]
 
 
-def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch):
-    folder = tmp_path / "runs"
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+def test_labels_that_are_doubted_become_the_selection(app, tmp_path):
     frame = pd.read_csv(write_films(tmp_path / "films.csv", {"bad": ("dull",), "good": ("warm",)}, 60))
     frame.loc[::12, "label"] = frame.loc[::12, "label"].map({"bad": "good", "good": "bad"})
     strange = pd.DataFrame({"text": ["a strange one"] * 20, "label": ["bad", "good"] * 10})
     pd.concat([frame, strange]).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
-    api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
-    found = Run("films", RunStore(folder)).errors(label_errors=True)["label_errors"]
+    api.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films")
+    found = Run("films").errors(label_errors=True)["label_errors"]
     doubted = {
         split: {row["text"] for row in found["rows"] if row["split"] == split and row["likely"]}
         for split in ("test", "train")
@@ -134,10 +131,9 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
     assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Is"])
 
 
-def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypatch):
+def test_tags_that_other_runs_give_and_what_is_not_here(app):
     """Two models may stand beside the run, the better one first; another seed does as soon as one is trained."""
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
-    store, labels, rows = RunStore(tmp_path / "runs"), np.arange(60) % 2, texts(np.arange(60) % 2)
+    store, labels, rows = RunStore(), np.arange(60) % 2, texts(np.arange(60) % 2)
     answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
     for name, width, errors, score in (("low", 48, 20, 0.6), ("high", 64, 5, 0.9)):
         found = {"metrics": {"test": {"accuracy": score, "f1_macro": score}}}

@@ -78,9 +78,8 @@ def asked(text: str) -> Asking:
     return data.asking(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
-def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):
+def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
     text = "slow film, good and dull"
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
     asking = asked(text)
     steps = load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS)
     asking.known.found = list(steps)[1]
@@ -92,9 +91,8 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
 
-def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
+def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs):
     text = "good and slow, dull film"
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
     asked(text).known.stop()
     opened(app, text=text)
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]

@@ -50,10 +50,8 @@ def test_it_is_shown_on_every_page(app, runs, table, page):
         ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
     ],
 )
-def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(
-    app, runs, trained, table, page, run, said, tmp_path
-):
-    place, away = trained.with_name("backbones"), tmp_path / "away"
+def test_where_its_backbone_is_gone_a_page_says_which_and_what_to_do(app, runs, trained, table, page, run, said):
+    place, away = trained.with_name("backbones"), trained.with_name("away")
     shutil.move(place, away)
     try:
         shown = text_of(opened(app, page, run=run, data=str(table)))

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pairs import pair_folder
 
@@ -28,6 +29,18 @@ def write_films(path: Path, words: dict[str, tuple[str, ...]] = REVIEWS, each: i
     lines = [f"{word} film number {n},{label}" for label, own in words.items() for word in own for n in range(each)]
     path.write_text("text,label\n" + "\n".join(lines) + "\n")
     return path
+
+
+def write_splits(folder: Path, each: int, more: str = "") -> Path:
+    """Write a folder of three splits, of two labels with so many rows each; `more` stands behind the texts of test."""
+    folder.mkdir()
+    rows = [(f"{word} film {n}", label) for n in range(each) for word, label in (("good", "pos"), ("bad", "neg"))]
+    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    ends = {"train": (0, each), "validation": (each, each * 3 // 2), "test": (each * 3 // 2, len(rows))}
+    for split, (first, last) in ends.items():
+        lines = [f"{text}{more if split == 'test' else ''},{label}" for text, label in rows[first:last]]
+        (folder / f"{split}.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    return folder
 
 
 def train_runs(folder: Path, **runs: tuple[Path, str, dict[str, Any]]) -> RunStore:

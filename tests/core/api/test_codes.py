@@ -22,9 +22,9 @@ def run(place):
     return Run("one", store)
 
 
-def coded(cli, *words, of="one"):
+def coded(cli, word, *words):
     """What a command of codes answers as JSON."""
-    return cli.json("codes", words[0], of, *words[1:])
+    return cli.json("codes", word, "one", *words)
 
 
 def test_a_session_on_the_terminal(cli, run):

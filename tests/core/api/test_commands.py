@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from mixtures import mix_in
 from scipy.stats import binomtest
+from trained_runs import write_splits
 
 from core import api
 from core.cli import main
@@ -405,33 +406,6 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     assert "(as the paper: --set model.ff_width=288)" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--paper", "sentifomer"], "did you mean 'sentiformer'?); there are ndt (NDT)"),
-        (["sentifomer"], "did you mean 'sentiformer'?"),
-        (["vanilla", "--paper", "ndt"], "not both"),
-        (["vanilla", "--classes", "1"], "--classes 1: 2 to"),
-    ],
-)
-def test_presets_that_there_are_not_are_refused(cli, arguments, words):
-    cli.refused(words, "presets", *arguments)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
-        (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
-        (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
-        (["data", "check", "/dev/zero"], "/dev/zero"),
-    ],
-)
-def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, place, asked, said):
-    (place / "wide.csv").write_text(("x," * 2_000 + "y\n") * 40)
-    cli.refused(said, *asked)
-
-
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monkeypatch):
     result = cli.json("figures", "first", "--to", "figures", "--only", "learning, roc")
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]
@@ -443,6 +417,14 @@ def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place, monk
 
 
 WRONG = {
+    "unknown paper": (["presets", "--paper", "sentifomer"], "did you mean 'sentiformer'?); there are ndt (NDT)"),
+    "unknown preset to show": (["presets", "sentifomer"], "did you mean 'sentiformer'?"),
+    "a preset and a paper": (["presets", "vanilla", "--paper", "ndt"], "not both"),
+    "too few classes": (["presets", "vanilla", "--classes", "1"], "--classes 1: 2 to"),
+    "many columns": (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
+    "many columns to train on": (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "_LIMITS=columns="),
+    "unknown encoding": (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "'zlib'; use one of utf-8"),
+    "a device": (["data", "check", "/dev/zero"], "/dev/zero"),
     "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
     "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),
     "no value": (["train", "--set", "training.lr"], "write name=value"),
@@ -488,6 +470,7 @@ WRONG = {
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
 def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, place, arguments, words):
     (place / "bad.zip").write_bytes(b"no zip")
+    (place / "wide.csv").write_text(("x," * 2_000 + "y\n") * 40)
     before = cli("runs", "list", "--json")[1]
     cli.refused(words, *arguments)
     assert cli("runs", "list", "--json")[1] == before
@@ -536,14 +519,8 @@ def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
 
 
 def test_what_differs_from_training_is_told_unasked_and_only_then(cli, trained, place):
-    rows = [(f"{word} film {n}", label) for n in range(80) for word, label in (("good", "pos"), ("bad", "neg"))]
-    rows = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
     for folder, more in (("same", ""), ("other", " with gears and valves that turn well")):
-        (place / folder).mkdir()
-        for split, part in (("train", rows[:80]), ("validation", rows[80:120]), ("test", rows[120:])):
-            frame = pd.DataFrame(part, columns=["text", "label"])
-            frame["text"] += more if split == "test" else ""
-            frame.to_csv(place / folder / f"{split}.csv", index=False)
+        write_splits(place / folder, 80, more)
     told = cli.json("data", "check", "other")["differences"]
     assert [(each["name"], bool(each["warnings"])) for each in told] == [("validation", False), ("test", True)]
     (row,) = [each for each in told[1]["measures"] if each["name"] == "length"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("starters")]
 
 STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
 
@@ -19,22 +19,16 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def asked(cli, starters):
-    """`cli`, with the starter runs."""
-    return cli
-
-
-def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_labels_renamed(asked):
-    code, out, _ = asked("compare", *STARTERS)
+def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_labels_renamed(cli):
+    code, out, _ = cli("compare", *STARTERS)
     assert code == 0
     assert "Accuracy: starter-inceptive-16 is better than starter-vanilla and starter-differential; 1 of 3 pairs" in out
     assert "A − C" in out and "C is better" in out and "McNemar" in out
-    found = asked.json("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss")
+    found = cli.json("compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "loss")
     assert (found["n"], found["split"], found["pairs"][0]["metric"]) == (40, "all", "loss")
     assert [(row["value"], row["n"]) for row in found["by"]] == [("negated", 20), ("plain", 20)]
     options = [word for pair in ("0=", "1=positive", "good=positive") for word in ("--map", pair)]
-    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options)
+    code, out, err = cli("compare", *STARTERS[:2], "--data", "codes.csv", *options)
     assert code == 0, err
     assert "n = 20" in out and "Note: left out: label '0' (20 rows)" in out
     assert "Note: no row has the label 'good', which is to be renamed or left out" in out
@@ -52,5 +46,5 @@ def test_a_person_reads_a_finding_letters_and_verdicts_also_of_other_data_with_l
         ),
     ],
 )
-def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
-    asked.refused(reason, "compare", *words)
+def test_wrong_input_ends_with_2_and_a_sentence(cli, words, reason):
+    cli.refused(reason, "compare", *words)

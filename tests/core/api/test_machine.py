@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from waiting import until
 
 from core.api.machine import allowed_hosts, dashboard, links, serve, streamlit_command
 from core.exceptions import InputError
@@ -63,13 +64,12 @@ def test_a_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
     code = f"import sys; from core.api.machine import serve; sys.exit(serve({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
-    until = time.monotonic() + 20
-    while not (children := psutil.Process(command.pid).children()) and time.monotonic() < until:
-        time.sleep(0.02)
+    until(psutil.Process(command.pid).children)
+    (child,) = psutil.Process(command.pid).children()
     time.sleep(0.2)  # its handlers are set right after the child has begun
     os.kill(command.pid, number)
     assert command.wait(20) == 128 + signal.SIGTERM
-    assert not children[0].is_running()
+    assert not child.is_running()
 
 
 @pytest.mark.slow

@@ -24,7 +24,8 @@ def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("data", "check"), ("train",)], ids=["of a verb", "of the parser"])
-def test_an_error_quotes_what_was_typed(cli, words):
+def test_an_error_quotes_what_was_typed(cli, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "200")
     typed = " ".join(TEXTS)
     cli.refused(typed, *words, typed)
 

@@ -21,7 +21,7 @@ from core.runs.record import EVALUATION, PREDICTIONS
 def trained(tmp_path_factory):
     """A tiny run on a file of its own."""
     place = tmp_path_factory.mktemp("tags")
-    films = write_films(place / "films.csv", {"yes": ("good",), "no": ("bad",)}, 60)
+    films = write_films(place / "films.csv", {"yes": ("the day of a good",), "no": ("the day of a bad",)}, 60)
     return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
 
 
@@ -113,24 +113,22 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
 
 
 @pytest.mark.slow
-def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained):
     table = read_table(trained.store, "films")
     heard = []
     tags = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
-    assert tags.rows("truncated").sum() == 0  # four words each
-    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # three of four words and a number: 3 / 5
+    assert tags.rows("truncated").sum() == 0  # eight words each
+    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
     assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
     first = {name: has.tolist() for name, has in tags.there.items()}
-    assert heard and (table.frame["text"].str.split().str.len() == 4).all()
+    assert heard and (table.frame["text"].str.split().str.len() == 8).all()
     heard.clear()
     again = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
     assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
 
 
 @pytest.mark.slow
-def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained):
     path = Path(trained.record.config.data.name)
     content = path.read_text()
     path.unlink()
@@ -159,8 +157,7 @@ def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp
     assert len(made) == 3
 
 
-def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained):
     table = read_table(trained.store, "films")
     hidden = dataclasses.replace(table, frame=table.frame.assign(text="(row of test?)", key=keys(["x"] * len(table))))
     assert Tagged(trained.store, hidden).rows("question").all()

@@ -39,8 +39,7 @@ FOUND = {
 
 
 @pytest.fixture
-def source(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+def source(tmp_path):
     store = RunStore(tmp_path / "runs")
     answering(store, "one", np.full((4, 2), 0.5), texts([0, 1, 0, 1]))
     return Source(store.read("one"), Reader(store))
@@ -113,8 +112,7 @@ def test_words_of_the_split_stand_before_those_of_training():
 
 
 @pytest.mark.slow
-def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+def test_errors_offers_it_and_what_was_found_stands_there(app, runs):
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
     shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
@@ -141,8 +139,7 @@ class Sizes(SplitAnalysis[dict[str, Any]]):
 
 
 @pytest.mark.slow
-def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch, tmp_path):
-    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch):
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.analysis_figure(Sizes)))
     monkeypatch.setattr("core.failures.analyses.load", lambda name: Sizes)
     store = RunStore(runs)
