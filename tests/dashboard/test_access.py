@@ -34,9 +34,7 @@ def test_only_a_server_that_nobody_else_can_name_is_local(monkeypatch, address, 
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", "..", "/etc/../etc/hostname"])
-def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(monkeypatch, tmp_path, typed):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
-    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(monkeypatch, typed):
     monkeypatch.setattr(access, "local", lambda: False)
     refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
     for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
@@ -68,7 +66,6 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
     for folder in (inside / "own", outside):
         folder.mkdir(parents=True)
     (inside / "way-out").symlink_to(outside)
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_DATA", str(inside))
     monkeypatch.setattr(access, "local", lambda: False)
     access.refuse_foreign({"data.name": str(inside / "own")})
@@ -103,7 +100,6 @@ print(sys.argv[2])
 
 @pytest.mark.slow
 def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     command = [sys.executable, "-c", MEASURE, str(tmp_path), json.dumps({"name": "x", **MEASURED})]
     monkeypatch.setattr("core.runs.errands.sentiscope", lambda *words: command)

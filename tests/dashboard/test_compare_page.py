@@ -16,9 +16,8 @@ GOOD, POOR = (RANDOM.random(120) < share for share in (0.95, 0.6))
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
-    store = RunStore(tmp_path / "runs")
+def store():
+    store = RunStore()
     rows = texts(LABELS, kind=np.where(np.arange(120) % 3, "long", "short"))
     answering(store, "good", right_where(GOOD, LABELS), rows, preset="differential")
     answering(store, "poor", right_where(POOR, LABELS), rows)
@@ -59,8 +58,7 @@ def test_runs_without_a_common_split_are_told(page, store):
     assert "No split was evaluated by all of these runs" in words(page("good", "elsewhere"))
 
 
-def test_without_two_finished_runs_it_says_what_it_is_for(page, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+def test_without_two_finished_runs_it_says_what_it_is_for(page):
     app = page()
     assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
 

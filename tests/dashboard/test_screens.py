@@ -60,8 +60,7 @@ EVERY = pytest.mark.parametrize("page", SAID)
 
 
 @EVERY
-def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+def test_without_a_run_every_page_teaches_what_to_do(app, page, brief):
     assert SAID[page][0] in text_of(opened(app, page, **brief))
     own = {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}
     assert own.get(page, "Train a") in " ".join(button.label for button in app.button)

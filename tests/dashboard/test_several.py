@@ -91,8 +91,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
 
-def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+def test_the_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
     monkeypatch.setattr(access, "local", lambda: True)
     assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
     press(app, "use-data")

@@ -27,7 +27,6 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
-    monkeypatch.delenv("SENTISCOPE_JOBS", raising=False)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(4 * GIGABYTE, 8 * GIGABYTE))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Disk(50 * GIGABYTE, 100 * GIGABYTE))
 
