@@ -107,9 +107,7 @@ def show(
     """Draw a declared figure with all that it says of itself.
 
     Args:
-        figure: The declaration.
-        shape: What it draws.
-        drawing: Its drawing, where it has been made before.
+        drawing: That of `shape`, where it has been made before.
         more: What can be done with it on this page, behind how to read it.
         name: For a figure that is twice on a page, or whose selection must not outlive a setting.
         tools: Buttons of Plotly's bar besides the download, such as `lasso2d`.
