@@ -106,9 +106,9 @@ def show(
 ) -> Any:
     """Draw a declared figure with all that it says of itself; return what Streamlit's element does.
 
-    `drawing` is that of `shape`, where it has been made before; `more` says what can be done with it on this page. `name`
-    is for a figure that is twice on a page, or whose selection must not outlive a setting. `tools` are buttons of
-    Plotly's bar besides the download, such as `lasso2d`; `options` further arguments, such as `on_select`.
+    `drawing` is that of `shape`, where it has been made before; `more` says what can be done with it on this page. A
+    figure that is twice on a page, or whose selection must not outlive a setting, needs a `name`. `tools` are buttons
+    of Plotly's bar besides the download, such as `lasso2d`; `options` further arguments, such as `on_select`.
     """
     name = name or figure.name
     title, note, how = (figure.say(words, shape) for words in (figure.title, figure.note, figure.how))
