@@ -66,24 +66,9 @@ def figures(
     csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
-    """Write the figures of a run, each into `folder/NAME.html`.
+    """Write the figures of a run, each into `folder/NAME.html`; arguments and result as of `core.api.figures`.
 
     A single figure is whole by itself; several share one `plotly.min.js` beside them, instead of 5 MB each.
-
-    Args:
-        run: A run that is not damaged.
-        folder: Made if it is not there; a file of the same name is written anew.
-        against: Other finished runs, for the figures of the page Compare.
-        split: Of the figures on predictions; empty: test, or the last that was evaluated.
-        only: Names; empty: all that this run has.
-        text: A sentence to look into; empty: no figure of a sentence.
-        theme: `light` or `dark`.
-        options: What the pages let a person choose, by the name that it has in a link, such as `threshold` or `layer`.
-        csv: Also write the numbers of each figure that has a table.
-        store: Where runs live.
-
-    Returns:
-        `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
 
     Raises:
         InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.

@@ -151,15 +151,8 @@ def choose_rows(
 ) -> None:
     """Select rows of a split: by rules where those come to exactly these rows, else one by one.
 
-    Args:
-        record: The run.
-        split: Whose rows.
-        rows: Their places in it.
-        about: What they were chosen by, in words.
-        rules: May come to the same.
-        at: Place among `rows` of the one that is looked at.
-        by: As of `choose`.
-        by_outcome: Whether right or wrong predictions decided which rows they are.
+    `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
+    of `choose`; `by_outcome`: whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
     with state.refusals(state.SELECTION_PROBLEM):
@@ -201,14 +194,8 @@ def choose_sentences(
 ) -> None:
     """Select sentences that need not be rows of a split, such as the cases of a test, or training texts.
 
-    Args:
-        record: The run.
-        texts: All of them.
-        labels: True labels; empty where they are not known.
-        about: What they were chosen by, in words.
-        split: Of which they are rows, if they are, and if the run was evaluated on it.
-        at: Place of the one that is looked at.
-        by: As of `choose`.
+    `labels` are empty where they are not known, `split` is the one of which they are rows, if they are, and if the run
+    was evaluated on it; `about`, `at` and `by` as of `choose_rows`.
     """
     with state.refusals(state.SELECTION_PROBLEM):
         keys = failures.table.keys(texts)

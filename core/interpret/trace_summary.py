@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
 from core.numbers import whole_percent
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from core.interpret.sentence import SentenceView
+else:
+    from core.lazy import numpy as np
 
 
 def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:

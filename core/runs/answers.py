@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core import runs
 from core.data.table import targets
 from core.evaluation.scores import HALF, Scores, scored
 from core.evaluation.significance import Both
@@ -96,9 +95,12 @@ def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Ju
 
     Raises InputError where there are no such data, or their labels are no classes of the run.
     """
-    loaded = runs.load.load_run(store, record.run)
-    given = runs.judged.judged(loaded.record, wanted)
-    found = runs.judged.predictions_of(loaded, given)
+    from core.runs.judged import judged, predictions_of
+    from core.runs.load import load_run
+
+    loaded = load_run(store, record.run)
+    given = judged(loaded.record, wanted)
+    found = predictions_of(loaded, given)
     labels = targets(given.rows, len(record.classes), record.task)
     columns = given.rows.drop(columns=["text", "label"])
     texts, limits = given.rows["text"].tolist(), record.tuned_thresholds

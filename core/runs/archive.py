@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from core import data, quotas, runs
+from core import data, quotas
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
@@ -144,9 +144,11 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
+    from core.runs.lineage import find_files
+
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
         with contextlib.suppress(NotAvailable):
-            for path in runs.lineage.find_files(folder, dataclasses.replace(record, lineage=lacking)):
+            for path in find_files(folder, dataclasses.replace(record, lineage=lacking)):
                 yield f"{LINEAGE}/{path.name}", path
 
 

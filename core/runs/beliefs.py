@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import interpret, runs, stored
+from core import interpret, stored
 from core.atomic import write_text
 from core.data.table import VALIDATION
 from core.exceptions import InputError
@@ -92,9 +92,12 @@ class BeliefFiles(Analysis[Belief]):
     def find(self, tell: Tell) -> Belief:
         """Measure it on validation sentences; InputError: no data, no sentence long enough, or no such method."""
         tell("reading the sentences", None)
-        loaded = runs.load.load_run(self.store, self.run)
-        asked_rows = runs.judged.Wanted(split=VALIDATION, limit=self.limit)
-        rows = runs.judged.judged(loaded.record, asked_rows).rows
+        from core.runs.judged import Wanted, judged
+        from core.runs.load import load_run
+
+        loaded = load_run(self.store, self.run)
+        asked_rows = Wanted(split=VALIDATION, limit=self.limit)
+        rows = judged(loaded.record, asked_rows).rows
         labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
         sentences = [interpret.belief.Labelled(text, given) for text, given in zip(rows["text"], labels, strict=True)]
         asked = self.methods or interpret.explain.methods(loaded.model.provides)

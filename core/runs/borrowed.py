@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import runs, stored
+from core import stored
 from core.atomic import write_text
 from core.exceptions import RunDamaged
 from core.paths import ELSEWHERE
@@ -96,7 +96,9 @@ class Borrowed:
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
-        return runs.bodies.body_of(self.architecture, dropout, tokenizer, folder)
+        from core.runs.bodies import body_of
+
+        return body_of(self.architecture, dropout, tokenizer, folder)
 
 
 def plain(name: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from core import evaluation, runs
+from core import evaluation
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import file_version, fingerprint
@@ -127,7 +127,9 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
         raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
-    loaded = runs.load.load_run(store, run)
+    from core.runs.load import load_run
+
+    loaded = load_run(store, run)
     beside = None if loaded.mix is None else (loaded.mix.model, token_table(loaded.mix.tokenizer, texts))
     return evaluation.efficiency.inference(loaded.model, token_table(loaded.tokenizer, texts), beside)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import msgspec
 
-from core import data, evaluation, runs
+from core import data, evaluation
 from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -113,7 +113,9 @@ class LayerFiles(Analysis[Layers]):
         Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
         tell("loading the model", None)
-        folder, loaded = self.store.path(self.run), runs.load.load_run(self.store, self.run)
+        from core.runs.load import load_run
+
+        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
         pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
         strata = data.splits.strata(labels) if labels.ndim == 2 else labels
         rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from core import data, runs
+from core import data
 from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.store import RunStore
@@ -64,16 +64,20 @@ def lacks_texts(folder: Path, record: RunRecord) -> str:
 
 def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """Add texts and own columns, as a run that keeps them has; NotAvailable: the data set is not here, or changed."""
+    from core.runs.results import own_columns
+
     rows = _texts(path.parents[2], path.parent.name)
     if len(rows) != len(table):
         raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
     table.insert(1, "text", rows["text"].to_numpy())
-    return table.assign(**runs.results.own_columns(rows, set(table.columns)))
+    return table.assign(**own_columns(rows, set(table.columns)))
 
 
 @functools.lru_cache(maxsize=8)
 def _texts(folder: Path, split: str) -> pd.DataFrame:
-    splits = runs.seen.trained_on(RunStore(folder.parent).read(folder.name)).splits
+    from core.runs.seen import trained_on
+
+    splits = trained_on(RunStore(folder.parent).read(folder.name)).splits
     if split not in splits:
         raise NotAvailable(f"the data set has no split '{split}'")
     return splits[split]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core import runs
 from core.config import RunConfig, flat
 from core.data.table import Task
 from core.exceptions import ConfigError, InputError, SentiscopeError
@@ -57,10 +56,11 @@ class Start:
         Raises InputError if it cannot be started from, ConfigError if the settings of how texts are read are not its
         own.
         """
+        from core.runs.load import load_run
         from core.text.tokenizers import adopt_tokenizer
 
         _checked(store, run)
-        source = runs.load.load_run(store, run)
+        source = load_run(store, run)
         return cls(source, adopt_tokenizer(source.tokenizer, texts, config))
 
     @property

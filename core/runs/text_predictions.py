@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import data, runs
+from core import data
 from core.config import compose
 from core.data import apart
 from core.exceptions import InputError
@@ -73,6 +73,9 @@ def predict_file(
     run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
 ) -> dict[str, Any]:
     """Predict every row of a file; listed, or written to another file row by row."""
+    from core.runs.differences import FileSample
+    from core.runs.load import load_run
+
     reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
@@ -87,11 +90,11 @@ def predict_file(
     with apart.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
-        loaded = runs.load.load_run(store, run)
+        loaded = load_run(store, run)
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
-        sample = runs.differences.FileSample(loaded, file.name)
+        sample = FileSample(loaded, file.name)
         if to is not None:
             _write(loaded, rows, to, passage, tell, sample)
             return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}

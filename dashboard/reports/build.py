@@ -190,14 +190,7 @@ def build(
 ) -> Built:
     """Return the report as text; arguments and errors as `core.api.report`.
 
-    Args:
-        runs: Names.
-        codes: A coded session.
-        split: Of the predictions.
-        author: What this one may see of the codes; None: all.
-        no_paths: For a visitor of a server: no path of its files is told.
-        store: Where runs live.
-        on_progress: Told what is done and which share of all.
+    `author` may see their own codes, None all; `no_paths`, for a visitor of a server: no path of its files is told.
     """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:

@@ -104,19 +104,11 @@ def show(
     tools: Sequence[str] = (),
     **options: Any,
 ) -> Any:
-    """Draw a declared figure with all that it says of itself.
+    """Draw a declared figure with all that it says of itself; return what Streamlit's element does.
 
-    Args:
-        figure: The declaration.
-        shape: What it draws.
-        drawing: Its drawing, where it has been made before.
-        more: What can be done with it on this page, behind how to read it.
-        name: For a figure that is twice on a page, or whose selection must not outlive a setting.
-        tools: Buttons of Plotly's bar besides the download, such as `lasso2d`.
-        options: Further arguments of Streamlit's element, such as `on_select`.
-
-    Returns:
-        What that element returns: the selection where `on_select` is given.
+    `drawing` is that of `shape`, where it has been made before; `more` says what can be done with it on this page. A
+    figure that is twice on a page, or whose selection must not outlive a setting, needs a `name`. `tools` are buttons
+    of Plotly's bar besides the download, such as `lasso2d`; `options` further arguments, such as `on_select`.
     """
     name = name or figure.name
     title, note, how = (figure.say(words, shape) for words in (figure.title, figure.note, figure.how))

@@ -7,6 +7,7 @@ from scipy.stats import chi2_contingency
 from studies import in_full
 
 from core.data.table import Dataset
+from core.evaluation import differences
 from core.evaluation.differences import (
     ALPHA,
     FEWEST,
@@ -111,6 +112,12 @@ def test_texts_of_training_and_repeats_are_told_against_chance():
     assert row["other"] == 1 and row["differs"]
     fewer = compare(first._replace(texts=[*first.texts[:200]] * 2), other)
     assert not measure(fewer, "repeats")["differs"], "fewer repeats are no reason to warn"
+
+
+def test_repeats_are_counted_by_hand():
+    groups = np.array([0, 0, 1, 1, 2, 2, 2])  # three texts; rows of the other side are marked, in two exchanges
+    marked = np.array([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0]], bool)
+    assert differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
 
 
 def test_a_small_difference_is_not_told_however_sure_it_is():

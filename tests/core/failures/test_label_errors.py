@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering
-from several import several_labels_file
+from several import LABELS, several_labels_file
 
 from core.api.objects import run, train
 from core.data.table import TRAIN
@@ -140,4 +140,5 @@ def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
     assert result["left_out"] == "" and set(result["n"]) == {TRAIN, "test"}
     for row in result["rows"]:
         before, after = (set(row[name].split(", ")) - {"none of them"} for name in ("truth", "likelier"))
+        assert before == set(LABELS) & set(row["text"].split()), "its words are its labels"
         assert len(before ^ after) == 1 and row["p_truth"] + row["p_likelier"] == pytest.approx(1)
