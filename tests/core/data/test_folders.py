@@ -1,5 +1,3 @@
-import json
-
 import pandas as pd
 import pytest
 
@@ -7,22 +5,19 @@ from core.data import limits
 from core.data.folders import split_files
 from core.data.labeled_files import read_file, read_folder
 from core.exceptions import DataError
-from tests.support.shapes_of_tools import zip_of
+from tests.support.shapes_of_tools import csv, zip_of
 
 
 def frame(count, start=0, **columns):
-    return pd.DataFrame(
-        {"text": [f"text {start + n}" for n in range(count)], "label": [0, 1] * (count // 2), **columns}
-    )
+    texts = [f"text {start + n}" for n in range(count)]
+    return pd.DataFrame({"text": texts, "label": [0, 1] * (count // 2), **columns})
 
 
 @pytest.mark.slow
 def test_parquet_splits_with_labels_json(tmp_path):
     for name, count, start in (("train", 20, 0), ("validation", 4, 100), ("test", 6, 200)):
         frame(count, start, stars=3).to_parquet(tmp_path / f"{name}.parquet")
-    (tmp_path / "labels.json").write_text(
-        json.dumps({"type": "single", "classes": {"0": "bad", "1": "good", "2": "ugly"}})
-    )
+    (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"0": "bad", "1": "good", "2": "ugly"}}')
     found = read_folder(tmp_path)
     assert found.classes == ("bad", "good", "ugly")
     assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 20, "validation": 4, "test": 6}
@@ -107,9 +102,13 @@ def test_labels_json_may_say_that_texts_have_several_labels(tmp_path):
     found = read_folder(tmp_path)
     assert found.task == "multi" and found.classes == ("a", "b")
     assert set(found.splits["train"]["label"]) == {("a",), ("b",)}
-    (tmp_path / "labels.json").write_text('{"type": "pair", "classes": {"0": "a", "1": "b"}}')
-    with pytest.raises(DataError, match=r"labels.json: type 'pair': single or multi"):
-        read_folder(tmp_path)
+    for content, said in (
+        ('{"type": "pair", "classes": {"0": "a", "1": "b"}}', "labels.json: type 'pair': single or multi"),
+        ('{"classes": {"0": "a"}}', "label '1' is not among 0 of labels.json"),
+    ):
+        (tmp_path / "labels.json").write_text(content)
+        with pytest.raises(DataError, match=said):
+            read_folder(tmp_path)
 
 
 def test_further_splits_are_read_as_train_also_where_they_look_otherwise(tmp_path):
@@ -119,13 +118,6 @@ def test_further_splits_are_read_as_train_also_where_they_look_otherwise(tmp_pat
     found = read_folder(tmp_path)
     assert found.task == "multi" and found.classes == ("a", "b")
     assert set(found.splits["test"]["label"]) == {("a",), ("b",)}
-
-
-def test_a_label_unknown_to_labels_json_is_refused(tmp_path):
-    frame(20).to_csv(tmp_path / "train.csv", index=False)
-    (tmp_path / "labels.json").write_text('{"classes": {"0": "a"}}')
-    with pytest.raises(DataError, match=r"label '1' is not among 0 of labels.json"):
-        read_folder(tmp_path)
 
 
 def test_folders_without_splits_or_without_train_are_refused(tmp_path):
@@ -222,24 +214,21 @@ def test_an_encoding_is_offered_that_leaves_the_files_in_utf_8_as_they_are(tmp_p
 
 
 def test_class_folders_of_nothing_but_empty_files_are_refused(tmp_path):
-    archive = zip_of({f"{label}/{n}.txt": " " for n, (_, label) in enumerate(remarks())})
-    (tmp_path / "a.zip").write_bytes(archive)
+    members = {f"{label}/{n}.txt": " " for n, (_, label) in enumerate(remarks())}
+    (tmp_path / "a.zip").write_bytes(zip_of(members))
     with pytest.raises(DataError, match="40 files in the folders of its classes, and all are empty"):
         read_file(tmp_path / "a.zip")
 
 
 def test_a_file_for_each_class_in_an_archive_is_read_as_in_a_folder(tmp_path):
-    texts = {
-        name: "\n".join(f"{text}, really" for text, label in remarks() if label == name) for name in ("bad", "good")
-    }
+    texts = {name: [f"{text}, really" for text, label in remarks() if label == name] for name in ("bad", "good")}
     for names in ("{}.txt", "in/{}.txt", "rt-polarity.{}"):
-        members = {names.format(name): text for name, text in texts.items()}
+        members = {names.format(name): "\n".join(lines) for name, lines in texts.items()}
         (tmp_path / "a.zip").write_bytes(zip_of({**members, "in/README.md" if "/" in names else "README.md": "so"}))
         found = read_file(tmp_path / "a.zip")
         assert found.report.classes == {"bad": 20, "good": 20}
-        assert found.notes[0].startswith("one class per file: ") and set(found.rows["text"]) == set(
-            "\n".join(texts.values()).split("\n")
-        )
+        assert found.notes[0].startswith("one class per file: ")
+        assert set(found.rows["text"]) == {*texts["bad"], *texts["good"]}
     (tmp_path / "a.zip").write_bytes(zip_of({f"{name}.txt": "a\tb\n" * 9 for name in ("dev", "test")}))
     with pytest.raises(DataError, match=r"an archive of 2 text files \(`dev.txt`, `test.txt`\); unpack it"):
         read_file(tmp_path / "a.zip")
@@ -255,9 +244,7 @@ def test_a_second_file_of_a_split_is_left_out_and_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["{}/data.csv", "reviews_{}.csv", "{}_data.csv", "a/{}/x/data.csv"])
 def test_the_training_table_of_an_archive_is_read_first(tmp_path, name):
-    rows = "".join(f"{text},{label}\n" for text, label in remarks())
-    members = {name.format(split): f"text,label\n{rows}" for split in ("dev", "test", "train")}
-    (tmp_path / "a.zip").write_bytes(zip_of(members))
+    (tmp_path / "a.zip").write_bytes(zip_of({name.format(split): csv() for split in ("dev", "test", "train")}))
     assert read_file(tmp_path / "a.zip").report.sheet == name.format("train")
 
 
@@ -285,6 +272,5 @@ def test_files_named_after_splits_are_no_classes(tmp_path, names):
 
 
 def test_an_archive_beside_the_table_of_an_archive_is_named(tmp_path):
-    rows = "".join(f"{text},{label}\n" for text, label in remarks())
-    (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": f"text,label\n{rows}", "train.zip": "PK"}))
+    (tmp_path / "a.zip").write_bytes(zip_of({"small.csv": csv(), "train.zip": "PK"}))
     assert "left out: `train.zip`" in read_file(tmp_path / "a.zip").notes[0]

@@ -23,12 +23,22 @@ from core.data.parquet import read_parquet
 from core.exceptions import DataError, InputError
 
 SHEET = "xl/worksheets/sheet1.xml"
+ENTITY = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]
 
 
 def written(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+def table(folder, lines):
+    return written(folder / "a.csv", "\n".join(["text,label", *lines]))
+
+
+def filled(rows):
+    """Rows of a sheet, each from its number, text and label, below a header."""
+    return "".join(f'<row r="{n}">{rows(n, *row)}</row>' for n, row in enumerate([("text", "label"), *ROWS], 1))
 
 
 def workbook(sheet, **replaced):
@@ -43,10 +53,8 @@ def workbook(sheet, **replaced):
 
 
 def sheet(rows, doctype=""):
-    start = (
-        f'<?xml version="1.0"?>{doctype}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
-    )
-    return f"{start}<sheetData>{rows}</sheetData></worksheet>"
+    name = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<?xml version="1.0"?>{doctype}<worksheet xmlns="{name}"><sheetData>{rows}</sheetData></worksheet>'
 
 
 def cell(place, text):
@@ -91,13 +99,11 @@ def test_a_file_larger_than_allowed_is_refused_by_its_size(monkeypatch, tmp_path
         inspect_file(written(tmp_path / "a.csv", b"a,b\n" * 2**19))
 
 
-@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
-def test_only_regular_files_are_opened(tmp_path, name):
-    path = tmp_path / name
-    if name == "pipe":
-        os.mkfifo(path)  # opened plainly it would wait for ever
-    with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
-        inspect_file(path)
+def test_only_regular_files_are_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # opened plainly it would wait for ever
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
+            inspect_file(path)
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "pipe", "~nosuch/x", "a\0b", "elsewhere:a.csv"])
@@ -112,16 +118,10 @@ def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path,
         load(DataConfig(name=name))
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"text": pa.array(["x" * 10_000] * 500).dictionary_encode(), "label": pa.array([0, 1] * 250)},
-        {"text": pa.array(["x" * 10_000] * 500), "label": pa.array([0, 1] * 250)},
-    ],
-)
-def test_a_dictionary_of_long_words_is_measured_written_out(monkeypatch, tmp_path, columns):
+@pytest.mark.parametrize("encode", [pa.array, lambda words: pa.array(words).dictionary_encode()])
+def test_a_dictionary_of_long_words_is_measured_written_out(monkeypatch, tmp_path, encode):
     monkeypatch.setenv(limits.VARIABLE, "size=2")
-    path = parquet(tmp_path / "a.parquet", **columns)
+    path = parquet(tmp_path / "a.parquet", text=encode(["x" * 10_000] * 500), label=pa.array([0, 1] * 250))
     assert path.stat().st_size < 5_000
     with pytest.raises(DataError, match=r"its cells unpack to more; at most 2 MB are read"):
         read_parquet(path)
@@ -174,10 +174,7 @@ def test_two_cells_in_the_corners_do_not_make_a_sheet_of_billions(tmp_path):
 
 
 def test_empty_cells_at_the_end_of_rows_are_no_columns(tmp_path):
-    rows = "".join(
-        f'<row r="{n}">{cell(f"A{n}", text)}{cell(f"B{n}", label)}<c r="XFD{n}"/></row>'
-        for n, (text, label) in enumerate([("text", "label"), *ROWS], 1)
-    )
+    rows = filled(lambda n, text, label: f'{cell(f"A{n}", text)}{cell(f"B{n}", label)}<c r="XFD{n}"/>')
     assert len(inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
 
 
@@ -191,10 +188,8 @@ def test_empty_cells_at_the_end_of_rows_are_no_columns(tmp_path):
         workbook(sheet('<row r="1"><c r="A1" t="s"><v>x</v></c></row>')),
         workbook(sheet('<row r="1"><c r="A1" t="b"><v>x</v></c></row>')),
         workbook(sheet(f'<row r="1"><c r="A1"><v>{"9" * 5_000}</v></c></row>')),
-        workbook(sheet("", '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>') + "&a;"),
-        workbook(
-            sheet(f'<row r="1">{cell("A1", "&a;")}</row>', '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/hosts">]>')
-        ),
+        workbook(sheet("", ENTITY) + "&a;"),
+        workbook(sheet(f'<row r="1">{cell("A1", "&a;")}</row>', ENTITY)),
         workbook(sheet(""), **{"xl/workbook.xml": "<workbook/>"}),
         workbook(sheet(""), **{"xl/styles.xml": "<"}),
         workbook(sheet(""), **{"[Content_Types].xml": "<Types/>"}),
@@ -241,7 +236,7 @@ def test_brackets_without_end_are_an_ordinary_label(tmp_path):
 
 def test_a_superscript_is_a_sign_and_no_number(tmp_path):
     lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
-    path = written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))
+    path = table(tmp_path, lines)
     assert set(inspect_file(path).classes) == {"²", "a³"}
     assert "no column '²' for data.text" in inspect_file(path, text="²").problem
 
@@ -249,12 +244,12 @@ def test_a_superscript_is_a_sign_and_no_number(tmp_path):
 @pytest.mark.slow
 def test_labels_of_thousands_of_digits_are_sorted_as_they_can_be(tmp_path):
     lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
-    assert len(inspect_file(written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))).classes) == 2
+    assert len(inspect_file(table(tmp_path, lines)).classes) == 2
 
 
 def test_a_long_label_is_quoted_short(tmp_path):
     lines = [f"{text},{'z' * 5_000}" for text, _ in ROWS]
-    problem = inspect_file(written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))).problem
+    problem = inspect_file(table(tmp_path, lines)).problem
     assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
 
 
@@ -265,21 +260,12 @@ def test_a_line_that_is_no_tree_after_many_that_are_is_named(tmp_path):
 
 
 def test_merged_cells_to_the_end_of_a_sheet_fill_only_rows_that_are_there(tmp_path):
-    rows = "".join(
-        f'<row r="{n}">{cell(f"A{n}", text)}{cell(f"B{n}", label) if n in (2, 22) else ""}</row>'
-        for n, (text, label) in enumerate([("text", "label"), *ROWS], 1)
-    )
-    head = f'<row r="1">{cell("A1", "text")}{cell("B1", "label")}</row>'
+    rows = filled(lambda n, text, label: cell(f"A{n}", text) + (cell(f"B{n}", label) if n in (1, 2, 22) else ""))
     merged = '<mergeCell ref="B2:B21"/><mergeCell ref="B22:B1048576"/><mergeCell ref="C9:XFD1048576"/>'
-    content = sheet(head + rows[rows.index("</row>") + 6 :]).replace(
-        "</sheetData>", f"</sheetData><mergeCells>{merged}"
-    )
-    path = written(tmp_path / "a.xlsx", workbook(content.replace("</worksheet>", "</mergeCells></worksheet>")))
-    report = inspect_file(path)
+    content = sheet(rows).replace("</sheetData>", f"</sheetData><mergeCells>{merged}</mergeCells>")
+    report = inspect_file(written(tmp_path / "a.xlsx", workbook(content)))
     assert report.rows == 40 and [column.name for column in report.columns] == ["text", "label"]
-    assert [(each.kind, each.count) for each in report.findings if each.kind == "merged-cells"] == [
-        ("merged-cells", 38)
-    ]
+    assert [each.count for each in report.findings if each.kind == "merged-cells"] == [38]
 
 
 def test_a_python_dictionary_is_read_and_nothing_in_it_is_run(tmp_path):

@@ -39,10 +39,7 @@ def read(path, frame, **how):
         ("a.parquet", [list(row) for row in rows()], "list"),
         ("a.csv", [json.dumps(row) for row in rows()], "list"),
         ("a.csv", [str(list(row)) for row in rows()], "list"),
-        ("a.csv", [";".join(row) for row in rows()], "separated"),
-        ("a.csv", ["|".join(row) for row in rows()], "separated"),
-        ("a.csv", [", ".join(row) for row in rows()], "separated"),
-        ("a.csv", [" ".join(row) for row in rows()], "separated"),
+        *(("a.csv", [mark.join(row) for row in rows()], "separated") for mark in (";", "|", ", ", " ")),
     ],
 )
 def test_several_labels_are_read_from_lists_and_from_separated_words(tmp_path, name, labels, form):

@@ -11,9 +11,7 @@ from core.exceptions import ConfigError, DataError, InputError, NotAvailable
 
 
 def frame(count, start=0, classes=2):
-    return pd.DataFrame(
-        {"text": [f"text {start + n}" for n in range(count)], "label": [n % classes for n in range(count)]}
-    )
+    return pd.DataFrame([(f"text {start + n}", n % classes) for n in range(count)], columns=["text", "label"])
 
 
 def folder(path, **sizes):
@@ -22,6 +20,9 @@ def folder(path, **sizes):
         rows = size if isinstance(size, pd.DataFrame) else frame(size, 10_000 * number)
         rows.to_parquet(path / f"{name}.parquet")
     return path
+
+
+UNKNOWN = "no hub repository is known for '{}'; give a local copy with --data PATH"
 
 
 def sizes(dataset):
@@ -42,17 +43,17 @@ def test_given_splits_are_kept_row_for_row(tmp_path):
     assert list(train.index) == list(range(40))
 
 
-def test_without_test_the_validation_split_is_halved(tmp_path):
-    dataset = load(DataConfig(name=str(folder(tmp_path, train=40, validation=21))))
-    assert sizes(dataset) == {"train": 40, "validation": 10, "test": 11}
-    assert dataset.notes == ("no test split: validation halved into 10 and 11, stratified, seed 0",)
-    assert dataset.splits["validation"]["label"].sum() == 5
-
-
-def test_without_validation_a_tenth_of_train_is_taken(tmp_path):
-    dataset = load(DataConfig(name=str(folder(tmp_path, train=60, test=8))))
-    assert sizes(dataset) == {"train": 54, "validation": 6, "test": 8}
-    assert dataset.notes == ("no validation split: 6 rows (10 %) of train taken, stratified, seed 0",)
+@pytest.mark.parametrize(
+    ("given", "cut", "note"),
+    [
+        ({"train": 40, "validation": 21}, (40, 10, 11), "no test split: validation halved into 10 and 11"),
+        ({"train": 60, "test": 8}, (54, 6, 8), "no validation split: 6 rows (10 %) of train taken"),
+    ],
+)
+def test_a_split_that_is_absent_is_taken_from_another(tmp_path, given, cut, note):
+    dataset = load(DataConfig(name=str(folder(tmp_path, **given))))
+    assert tuple(sizes(dataset).values()) == cut and dataset.notes == (f"{note}, stratified, seed 0",)
+    assert dataset.splits["validation"]["label"].sum() == cut[1] / 2
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
@@ -144,9 +145,7 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
         ("stt2", DataError, "no data set and no file is called 'stt2' .did you mean 'sst2'"),
         ("absent.csv", DataError, "absent.csv: no such file"),
         ("~/absent-folder/x.csv", DataError, "no such file"),
-        ("caves", NotAvailable, "no hub repository is known for 'caves'; give a local copy with --data PATH"),
-        ("kornli", NotAvailable, "no hub repository is known for 'kornli'"),
-        ("us_airline", NotAvailable, "no hub repository is known for 'us_airline'; give a local copy with --data PATH"),
+        *((name, NotAvailable, UNKNOWN.format(name)) for name in ("caves", "kornli", "us_airline")),
     ],
 )
 def test_names_that_lead_nowhere_are_answered(monkeypatch, name, error, message):
@@ -258,8 +257,7 @@ def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
     dataset = load(DataConfig(name=reviews, **cut))
     for rows in dataset.splits.values():
         assert (rows["label"] == dataset.classes.index("rare")).sum() == 1
-    sizes_of_rule_1 = sizes(load(DataConfig(name=reviews, **cut, split_rule=1)))
-    assert sizes(dataset) == sizes_of_rule_1
+    assert sizes(dataset) == sizes(load(DataConfig(name=reviews, **cut, split_rule=1)))
 
 
 def test_a_rare_label_of_several_is_in_every_split(tmp_path):
@@ -269,9 +267,8 @@ def test_a_rare_label_of_several_is_in_every_split(tmp_path):
     dataset = load(DataConfig(name=str(tmp_path / "several.csv"), separator=";"))
     rare = dataset.classes.index("rare")
     assert [sum(rare in each for each in rows["label"]) for rows in dataset.splits.values()] == [1, 1, 1]
-    assert split_of(dataset) == split_of(
-        load(DataConfig(name=str(tmp_path / "several.csv"), separator=";", order="warm,rare,cold"))
-    )
+    ordered = load(DataConfig(name=str(tmp_path / "several.csv"), separator=";", order="warm,rare,cold"))
+    assert split_of(dataset) == split_of(ordered)
 
 
 @pytest.mark.parametrize(

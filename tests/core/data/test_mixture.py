@@ -25,20 +25,12 @@ def several(stem, count, classes):
 
 @pytest.fixture
 def sets():
-    return {
-        name: Dataset(
-            name,
-            {
-                split: several(f"{name} {split}", count, len(classes)).rename(columns={f"{name} {split}": name})
-                for split, count in SIZES.items()
-            },
-            classes,
-            "",
-            task="multi" if name == "many" else "single",
-            notes=(f"of {name}",),
-        )
-        for name, classes in {**CLASSES, "many": ("x", "y")}.items()
-    }
+    def build_one(name, classes):
+        parts = {split: several(f"{name} {split}", count, len(classes)) for split, count in SIZES.items()}
+        splits = {split: rows.rename(columns={f"{name} {split}": name}) for split, rows in parts.items()}
+        return Dataset(name, splits, classes, "", task="multi" if name == "many" else "single", notes=(f"of {name}",))
+
+    return {name: build_one(name, classes) for name, classes in {**CLASSES, "many": ("x", "y")}.items()}
 
 
 @pytest.fixture

@@ -52,11 +52,10 @@ def tweets(folder, test=True):
     def rows(labels, count):
         return [(labels[n % len(labels)], n, "Mon", "NO_QUERY", f"u{n}", f"café {n} & more") for n in range(count)]
 
-    file = folder / "training.1600000.processed.noemoticon.csv"
-    table(file, rows("04", 40), encoding="latin-1", quoting=csv.QUOTE_ALL)
-    if test:
-        file = folder / "testdata.manual.2009.06.14.csv"
-        table(file, rows("024", 12), encoding="latin-1", quoting=csv.QUOTE_ALL)
+    files = {"training.1600000.processed.noemoticon.csv": rows("04", 40)}
+    files |= {"testdata.manual.2009.06.14.csv": rows("024", 12)} if test else {}
+    for name, content in files.items():
+        table(folder / name, content, encoding="latin-1", quoting=csv.QUOTE_ALL)
 
 
 WRITTEN = {
@@ -91,7 +90,6 @@ def test_own_columns_are_kept_without_who_wrote_a_text_and_sentiment140_is_cut_a
     assert list(train.columns) == ["text", "label", "airline", "airline_sentiment_confidence", "negativereason"]
     assert set(train["airline"]) == {"Blue Wing"}
     tweets(tmp_path / "sentiment140", test=False)
-    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     sizes = {split: len(rows) for split, rows in load(DataConfig(name="sentiment140")).splits.items()}
     assert sizes == {"train": 32, "validation": 4, "test": 4}
 
@@ -161,6 +159,5 @@ def test_a_folder_with_labels_json_is_read_as_any_other_and_what_is_not_here_say
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     assert held(SOURCES["yelp-polarity"]).state == "found"
     assert len(load(DataConfig(name="yelp-polarity")).splits["train"]) == 32
-    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match=r"kaggle\.com.*Tweets\.csv.*Terms: CC-BY-NC-SA"):
         load(DataConfig(name="us_airline"))

@@ -23,6 +23,8 @@ BAD_ONES = [shape for shape in SHAPES if shape.refused]
 
 
 def written(shape, folder):
+    """Write a shape, or that of a name, into a folder."""
+    shape = next(each for each in (*FOLDERS, *SHAPES) if shape in (each, each.name))
     shape.write(folder / shape.name)
     return folder / shape.name
 
@@ -46,8 +48,7 @@ def test_a_refusal_says_what_was_seen_and_gives_no_advice_for_another_format(tmp
 
 
 def test_of_a_table_without_labels_no_column_is_named(tmp_path):
-    shape = next(shape for shape in SHAPES if shape.name == "no_labels.json")
-    report = inspect_file(written(shape, tmp_path))
+    report = inspect_file(written("no_labels.json", tmp_path))
     assert (report.text, report.label, report.task, report.rows) == ("", "", "single", ROWS)
 
 
@@ -60,8 +61,7 @@ def test_folders_of_texts_and_of_competitions(tmp_path, shape):
 
 
 def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_path):
-    shape = next(shape for shape in FOLDERS if shape.name == "movies")
-    found = read_folder(written(shape, tmp_path))
+    found = read_folder(written("movies", tmp_path))
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": ROWS, "test": ROWS}
     assert found.notes == (
         "one class per folder, one text per file: bad, good",
@@ -71,8 +71,7 @@ def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_pa
 
 
 def test_a_test_without_labels_is_set_aside_and_said(tmp_path):
-    shape = next(shape for shape in FOLDERS if shape.name == "competition")
-    result = check(DataConfig(name=str(written(shape, tmp_path))))
+    result = check(DataConfig(name=str(written("competition", tmp_path))))
     assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
     assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
 
@@ -180,8 +179,7 @@ def test_tweets_that_end_with_a_name_are_no_labels(tmp_path):
 
 
 def test_of_zipped_class_folders_the_training_texts_are_read_and_the_others_can_be_named(tmp_path):
-    shape = next(shape for shape in SHAPES if shape.name == "movies.zip")
-    path = written(shape, tmp_path)
+    path = written("movies.zip", tmp_path)
     found = inspect_file(path)
     assert (found.sheet, found.sheets) == ("train", ("train", "test"))
     left = "the texts in `train` are read; left out: `test`; data.sheet names another, and the unpacked folder has all"
@@ -202,12 +200,6 @@ def test_zipped_texts_in_a_legacy_encoding_are_read_in_one_and_named(tmp_path):
     assert {"1 schön", "schön wäre es"} <= set(found.rows["text"])
     said = {each.chosen: each.guessed for each in found.report.decisions if each.what == "encoding"}
     assert said == {"latin-1": True, "utf-8": False}
-
-
-def test_of_tasks_without_an_annotation_the_texts_can_be_predicted(tmp_path):
-    shape = next(shape for shape in SHAPES if shape.name == "studio_none.json")
-    found = stream_rows(written(shape, tmp_path))
-    assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
 
 
 def test_lists_of_strings_that_are_columns_are_no_classes(tmp_path):
@@ -269,12 +261,13 @@ def test_limits_hold_for_rows_inside_other_values(monkeypatch, tmp_path, chosen,
         inspect_file(tmp_path / "a.json")
 
 
-def test_rows_to_predict_are_found_in_the_same_shapes(tmp_path):
-    shapes = {shape.name: shape for shape in SHAPES}
-    for name in ("key.json", "nested.jsonl", "studio.json", "about_first.xlsx", "reviews.csv.gz", "kaggle.zip"):
-        found = stream_rows(written(shapes[name], tmp_path))
-        batches = list(found.batches)
-        assert [text for batch in batches for text in batch.column(found.text).to_pylist()] == texts(), name
+TO_PREDICT = ("key.json", "nested.jsonl", "studio.json", "studio_none.json", "about_first.xlsx", "reviews.csv.gz")
+
+
+@pytest.mark.parametrize("name", [*TO_PREDICT, "kaggle.zip"])
+def test_rows_to_predict_are_found_in_the_same_shapes_and_need_no_labels(tmp_path, name):
+    found = stream_rows(written(name, tmp_path))
+    assert [text for batch in found.batches for text in batch.column(found.text).to_pylist()] == texts()
 
 
 def test_two_answers_to_one_question_of_label_studio_are_both_labels(tmp_path):

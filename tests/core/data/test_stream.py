@@ -96,11 +96,7 @@ def test_batches_are_small_and_hold_all_rows_in_order(tmp_path, monkeypatch):
         ("a.csv", "id,text\n" + "1,good\n" * 20 + "3,bad,really\n", "a.csv, row 21: has 3 fields and the others 2"),
         ("a.csv", "id,n\n1,2\n3,4\n", "no column looks like text; name it with data.text"),
         ("a.csv", "", "the file is empty"),
-        (
-            "a.jsonl",
-            '{"text": "good"}\n{"text": "a", "text": "b"}\n',
-            "an object has the key 'text' twice",
-        ),
+        ("a.jsonl", '{"text": "good"}\n{"text": "a", "text": "b"}\n', "an object has the key 'text' twice"),
         ("a.jsonl", '{"text": "good"}\n{"text": \n', "a.jsonl, row 2: this line is not valid JSON"),
         ("a.jsonl", '{"text": "good"}\n[1]\n', "a.jsonl, row 2: every row must be an object"),
         ("a.jsonl", '{"text": "good"}\n{"n": 1}\n', "a.jsonl, row 2, field 'text': the text is missing"),

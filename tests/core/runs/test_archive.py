@@ -64,15 +64,8 @@ def files(folder):
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-KEPT = [
-    "belief/ab12.json",
-    "evaluation/test/predictions.parquet",
-    "history.jsonl",
-    "projections/ab12.npy",
-    "run.json",
-    "tokenizer.json",
-    "weights.safetensors",
-]
+KEPT = ["belief/ab12.json", "evaluation/test/predictions.parquet", "history.jsonl", "projections/ab12.npy", "run.json"]
+KEPT += ["tokenizer.json", "weights.safetensors"]
 
 
 @pytest.mark.slow

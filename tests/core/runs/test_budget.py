@@ -103,8 +103,7 @@ def test_the_texts_of_other_data_are_known_from_earlier_runs_only(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cheaper", "dearer"),
-    [("cnn", "bilstm"), ("inceptive-mean", "inceptive-16"), ("inceptive-16", "inceptive-128")],
+    ("cheaper", "dearer"), [("cnn", "bilstm"), ("inceptive-mean", "inceptive-16"), ("inceptive-16", "inceptive-128")]
 )
 def test_every_part_that_computes_counts(cheaper, dearer):
     first, second = (estimate(compose(preset, {"training.epochs": 1}), []) for preset in (cheaper, dearer))

@@ -9,14 +9,8 @@ from core.evaluation.predict import Predictions
 from core.runs.predictions import read_vectors
 from core.runs.results import Evaluated, prediction_table, write_split
 
-FRAME = pd.DataFrame(
-    {
-        "text": ["good", "bad", "poor", "fine"],
-        "label": [1, 0, 0, 1],
-        "phenomenon": ["plain", "plain", "irony", "plain"],
-        "row": [7, 8, 9, 10],
-    }
-)
+ROWS = [("good", 1, "plain", 7), ("bad", 0, "plain", 8), ("poor", 0, "irony", 9), ("fine", 1, "plain", 10)]
+FRAME = pd.DataFrame(ROWS, columns=["text", "label", "phenomenon", "row"])
 PROBABILITIES = np.array([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7], [0.4, 0.6]], np.float32)
 CLASSES = ("no", "yes")
 

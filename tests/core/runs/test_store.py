@@ -22,25 +22,12 @@ from core.runs.store import RunStore, _Memory, alive, this_process
 
 
 def test_a_record_comes_back_with_every_field(store, created):
-    full = dataclasses.replace(
-        created,
-        status="done",
-        reason="ä 🙂",
-        process=this_process(),
-        classes=("negative", "positive"),
-        vocabulary=12,
-        max_length=30,
-        data_fingerprint="f" * 64,
-        data_notes=("2 rows left out",),
-        parameters=5,
-        seconds=2,
-        threads=1,
-        device="cpu",
-        versions={"torch": "2"},
-        progress={"step": 3},
-        results={"metrics": {"test": {"accuracy": 0.1 + 0.2}}, "lambda": [[0.15]]},
-        parent="sweep",
-    )
+    results = {"metrics": {"test": {"accuracy": 0.1 + 0.2}}, "lambda": [[0.15]]}
+    told = {"status": "done", "reason": "ä 🙂", "results": results, "progress": {"step": 3}, "parent": "sweep"}
+    read = {"classes": ("negative", "positive"), "data_fingerprint": "f" * 64, "data_notes": ("2 rows left out",)}
+    sizes = {"vocabulary": 12, "max_length": 30, "parameters": 5, "seconds": 2, "threads": 1}
+    machine = {"process": this_process(), "device": "cpu", "versions": {"torch": "2"}}
+    full = dataclasses.replace(created, **told, **read, **sizes, **machine)
     store.write(full)
     assert store.read("first") == full
     assert store.list() == [full]
@@ -388,10 +375,8 @@ def test_old_shares_are_wilsons_and_what_the_bootstrap_got_wrong_is_left_out_als
     assert found["intervals"] == {"test": {"loss": [0.2, 0.4]}}, "a share of unknown rows has none"
     given = {"intervals": {"test": OLD}, "interval_version": INTERVAL_VERSION}
     assert read_again(store, metrics={"test": VALUES}, **given)["intervals"] == {"test": OLD}
-    tuned = {
-        "metrics": {"test": {"subset_accuracy": 0.5, "f1_macro": 0.6}},
-        "intervals": {"test": {"subset_accuracy": [0.4, 0.6], "f1_macro": [0.5, 0.7]}},
-    }
+    tuned = {"metrics": {"test": {"subset_accuracy": 0.5, "f1_macro": 0.6}}}
+    tuned["intervals"] = {"test": {"subset_accuracy": [0.4, 0.6], "f1_macro": [0.5, 0.7]}}
     known = {"silhouette": {"test": {"rows": 0, "of": 20}}}
     found = read_again(store, metrics={"test": {}}, intervals={"test": {}}, tuned=tuned, **known)["tuned"]["intervals"]
     assert found["test"]["subset_accuracy"] == pytest.approx(proportion_confint(10, 20, method="wilson"))

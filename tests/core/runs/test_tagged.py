@@ -98,13 +98,10 @@ def test_what_is_about_labels_of_texts_says_so(trained, verb):
     [
         ("bilstm", {}),
         ("tfidf-logreg", {}),
-        ("vanilla", {"training.metric": "accuracy"}),
+        *(("vanilla", {f"training.{name}": 0.1}) for name in ("nonsense", "joined")),
+        *(("vanilla", {f"training.{name}": "tfidf"}) for name in ("teacher", "mix")),
+        *(("vanilla", each) for each in ({"training.metric": "accuracy"}, {"training.start": "names"})),
         ("vanilla", {"data.texts": False}),
-        ("vanilla", {"training.teacher": "tfidf"}),
-        ("vanilla", {"training.nonsense": 0.1}),
-        ("vanilla", {"training.joined": 0.1}),
-        ("vanilla", {"training.mix": "tfidf"}),
-        ("vanilla", {"training.start": "names"}),
     ],
 )
 def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model, settings):

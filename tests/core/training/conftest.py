@@ -14,14 +14,8 @@ from core.training.config import TrainingConfig
 from core.training.loop import Training
 from core.training.stage import Events, Examples
 
-MODEL = ModelConfig(
-    width=8,
-    layers=2,
-    ff_width=8,
-    norm="rms",
-    feedforward="swiglu",
-    attention=AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive"),
-)
+ATTENTION = AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive")
+MODEL = ModelConfig(width=8, layers=2, ff_width=8, norm="rms", feedforward="swiglu", attention=ATTENTION)
 CONFIG = TrainingConfig(epochs=3, batch_size=8, lr=1e-2, patience=0)
 
 
@@ -40,19 +34,10 @@ def accuracy(labels, logits):
 def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **settings) -> Training:
     config = dataclasses.replace(CONFIG, **settings)
     torch.manual_seed(config.seed)
-    return Training(
-        model=build(model, vocabulary=20, classes=2),
-        training=examples(rows),
-        validation=examples(20, seed=1),
-        config=config,
-        classes=2,
-        max_length=12,
-        score=score,
-        history=folder / "history.jsonl",
-        checkpoint=folder / "checkpoint",
-        device=torch.device("cpu"),
-        events=events or Events(),
-    )
+    parts = {"model": build(model, vocabulary=20, classes=2), "config": config, "classes": 2, "max_length": 12}
+    parts |= {"training": examples(rows), "validation": examples(20, seed=1), "score": score}
+    parts |= {"history": folder / "history.jsonl", "checkpoint": folder / "checkpoint"}
+    return Training(**parts, device=torch.device("cpu"), events=events or Events())
 
 
 @pytest.fixture(scope="session")

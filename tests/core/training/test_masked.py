@@ -33,18 +33,13 @@ def texts(count=60):
 @pytest.fixture
 def make(tmp_path):
     def masking(name="run", events=None, model=MODEL, tokens=None, **settings):
-        (tmp_path / name).mkdir(exist_ok=True)
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
         config = TrainingConfig(**{"masked_epochs": 3, "batch_size": 8, "lr": 1e-2, **settings})
         torch.manual_seed(config.seed)
-        return Masking(
-            model=build(model, vocabulary=WORDS, classes=2),
-            tokens=tokens or texts(),
-            config=config,
-            history=tmp_path / name / "masked.jsonl",
-            checkpoint=tmp_path / name / "checkpoint",
-            device=torch.device("cpu"),
-            events=events or Events(),
-        )
+        parts = {"model": build(model, vocabulary=WORDS, classes=2), "tokens": tokens or texts(), "config": config}
+        parts |= {"history": folder / "masked.jsonl", "checkpoint": folder / "checkpoint"}
+        return Masking(**parts, device=torch.device("cpu"), events=events or Events())
 
     return masking
 
