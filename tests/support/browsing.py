@@ -19,7 +19,6 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--process-per-site"]
-FLAGS += ["--js-flags=--no-opt --no-maglev"]  # a page does not live long enough to repay its compilers
 MISSING = "Chromium is missing: install it, or name the program in the environment variable CHROMIUM"
 HEALTH = "/_stcore/health"
 PROBES = ("/_stcore/host-config", HEALTH)
