@@ -194,13 +194,13 @@ def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def words(setting: str) -> str:
-    """What a dotted setting is; outside the model its name says it."""
+    """Say what a dotted setting is; outside the model its name says it."""
     named = {each.name: each.label for each in declared(ModelConfig, "model.")}
     return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
 def written(setting: str, value: Any) -> str:
-    """A value as a person reads it."""
+    """Write a value as a person reads it."""
     if setting == "model.attention.constraint":
         return LAMBDA_RANGES[value].words
     if isinstance(value, bool):

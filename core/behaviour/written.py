@@ -90,7 +90,7 @@ EDITS: dict[Edit, Callable[[str], str]] = {
 
 
 def _slip(text: str, change: Callable[[str, int], str]) -> str:
-    """Slip in one long word, first and last letter left alone, if any word can have one."""
+    """Change one long word, but not its first and last letter, where any word is long enough."""
     words = list(_INSIDE.finditer(text))
     random_ = random.Random(text)
     random_.shuffle(words)

@@ -281,7 +281,7 @@ def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
 
 
 def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
-    """Return of each class what is true, what is predicted, and how alike the two are."""
+    """Return, for each class, its true rows, its predicted rows and its metrics."""
     labels, chances, task, thresholds = asked
     whole = labels, chances, table.classes, task, thresholds
     counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}

@@ -238,7 +238,7 @@ class Editable:
         return ", ".join(there) or "nothing that can be changed when it reads this text"
 
     def read(self, text: str) -> tuple[Edits, int]:
-        """The changes that a link asks for, and how many of its parts this model cannot follow (they are left out)."""
+        """Return the changes that a link asks for, and how many of its parts this model lacks and leaves out."""
         found, left_out = UNCHANGED, 0
         for part in _parts(text):
             try:
@@ -276,7 +276,7 @@ class Editable:
         return found
 
     def _named(self, edits: Edits, part: str) -> Edits | None:
-        """A piece of a word by name, wherever the word stands."""
+        """Add the change of a piece of a word, wherever the word stands; None: this model has no pieces."""
         word, _, piece = (each.strip() for each in part.partition("="))
         if not any(self.pieces):
             return None
@@ -341,13 +341,13 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def editable(model: ModelConfig, learned: Learned) -> Editable:
-    """What can be changed in this model, whatever it reads."""
+    """Return what can be changed in this model, whatever it reads."""
     attention = model.attention
     return Editable(model.layers, attention.heads, attention.components, *reach(attention, learned))
 
 
 def allowed(model: ModelConfig, trained: SentenceView) -> Editable:
-    """What can be changed in a model that reads a text, by what it shows of it as trained."""
+    """Return what can be changed in a model while it reads this text."""
     mixed = trained.mix is not None
     if not trained.layers or not trained.tokens or trained.too_long:
         return replace(NOTHING, mixed=mixed)

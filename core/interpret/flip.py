@@ -64,7 +64,7 @@ def _is_word(text: str) -> bool:
 
 
 def _signs(tokenizer: Tokenizer) -> dict[str, float]:
-    """The polarity of each word of the lexicon, positive minus negative; none is 0."""
+    """Return the polarity of each word of the lexicon, positive minus negative; none is 0."""
     lexicon = tokenizer.lexicon or _vader(tokenizer.config)
     found = lexicon.entries.items()
     polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
@@ -114,7 +114,7 @@ def _neighbours(
 
 
 def _vectors(reader: Reader, words: Mapping[str, int]) -> np.ndarray:
-    """(words, d) float64 of length 1: what the model reads of each word before its place."""
+    """Return (words, d) float64 of length 1: what the model reads of each word before its place."""
     ids = torch.tensor(list(words.values()), dtype=torch.int64)[:, None]
     grams = None
     if many := reader.tokenizer.buckets:

@@ -60,12 +60,12 @@ HALF = 0.5  # Share of unknown words from which a text says so
 
 
 def mostly_unknown(share: float | None) -> bool:
-    """Whether half of the words or more are unknown; not where that cannot be known."""
+    """Tell whether half of the words or more are unknown; not where that cannot be known."""
     return share is not None and share >= HALF
 
 
 def unknown_note(share: float | None) -> str:
-    """A sentence to stand before the answer; empty where most of the words are known."""
+    """Return a sentence to stand before the answer; empty where most of the words are known."""
     if share is None or share < HALF:
         return ""
     if share == 1:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.attend import attend_explicit, attend_fused
-from core.models.blocks import attend_banded
+from core.models.banded import attend_banded
 from core.models.changes import Changes, Lexicon
 from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single

@@ -118,5 +118,5 @@ def isolated(text: str) -> str:
 
 
 def quoted(text: str, most: int = WORD) -> str:
-    """The beginning of a text, in quotation marks."""
+    """Return the beginning of a text, in quotation marks."""
     return f"“{isolated(clipped(text, most))}”"

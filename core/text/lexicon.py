@@ -97,7 +97,7 @@ def annotated(polarity: float, aspect: float, intensity: float) -> Counts:
 
 
 def added(counts: Counts, factor: float) -> Counts:
-    """Counts times a number."""
+    """Multiply the counts by a number."""
     return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
 
 

@@ -48,7 +48,7 @@ class ListedTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
-        """The tokenizer of a saved state."""
+        """Return the tokenizer of a saved state."""
         return cls(state.vocabulary, config, max_length)
 
 
@@ -59,7 +59,7 @@ class WordTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """The most frequent words of the texts; ties in the order of code points."""
+        """Return the most frequent words of the texts; ties in the order of code points."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
@@ -70,11 +70,11 @@ class WordTokenizer(ListedTokenizer):
         return cls(vocabulary, config, config.max_length or automatic_length(lengths))
 
     def words(self) -> set[str]:
-        """The vocabulary, lower-cased."""
+        """Return the vocabulary, lower-cased."""
         return {word.lower() for word in self._entries}
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """With the most frequent unknown words."""
+        """Grow the vocabulary by the most frequent unknown words."""
         counts = Counter(word for text in prepare_all(texts, self.config) for word in split_words(text))
         unknown = Counter({word: number for word, number in counts.items() if word not in self._ids})
         new = ranked(unknown, self.config.min_freq, count)

@@ -311,6 +311,6 @@ def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def reading(config: TextConfig) -> dict[str, Any]:
-    """The settings by which `as_read` goes; look-alikes only where they are read as one."""
+    """Return the settings by which `as_read` goes; look-alikes only where they are read as one."""
     known = dataclasses.asdict(config)
     return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

@@ -163,7 +163,7 @@ def language_of(texts: Sequence[str]) -> str:
 
 
 def script_of(texts: Sequence[str]) -> str:
-    """The script of most letters, as Unicode names it (Latin, Hangul, Bengali …); empty without letters."""
+    """Return the script of most letters, as Unicode names it (Latin, Hangul, Bengali …); empty without letters."""
     step = max(1, len(texts) // SAMPLE)
     letters = Counter(letter for text in texts[::step] for letter in text if letter.isalpha())
     scripts: Counter[str] = Counter()
@@ -215,7 +215,7 @@ def _key(tagger: Tagger, words: Sequence[str]) -> bytes:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The table of tags; a damaged file is replaced."""
+    """Return the table of tags; a damaged file is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         connection = _connect(path)

@@ -40,7 +40,7 @@ class Columns:
     bias: np.ndarray
 
     def logits(self, features: Features) -> np.ndarray:
-        """(n, V) → (n, C)."""
+        """Map counts (n, V) to (n, C)."""
         return np.asarray(features @ self.weight) + self.bias
 
 

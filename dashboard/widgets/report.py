@@ -44,8 +44,8 @@ def report_button(runs: Sequence[str], split: str, *, sessions: Mapping[str, str
 
     `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.
 
-    No fragment: Streamlit knows one by its place on the page, and drops a click on it if another run of the page, begun
-    meanwhile, has put it elsewhere.
+    It is no fragment: Streamlit identifies a fragment by its place on the page, and drops a click on one whose place
+    another run of the page has changed meanwhile.
     """
     if not state.projector():
         _offer(tuple(runs), split, sessions or {}, now)

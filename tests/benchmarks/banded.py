@@ -19,9 +19,9 @@ import torch
 import torch.nn.functional as F
 from timing import measure_in_turn, read_arguments
 
-from core.models import blocks
+from core.models import banded
 from core.models.attend import attend_explicit, attend_fused
-from core.models.blocks import attend_banded
+from core.models.banded import attend_banded
 from core.models.support import global_positions, support_mask
 
 HEADS, WIDTH, WINDOW = 8, 32, 64
@@ -71,7 +71,7 @@ def sizes(length: int, repeats: int) -> None:
     weight = torch.randn(1, HEADS, length, WIDTH)
 
     def step(block: int, megabytes: int) -> None:
-        with mock.patch.multiple(blocks, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
+        with mock.patch.multiple(banded, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
             gradient(found["banded"], leaves, weight)
 
     all_sizes = {size: partial(step, *size) for size in itertools.product((32, 64, 128), (1, 2, 4))}

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.exceptions import ConfigError
-from core.models import blocks
+from core.models import banded
 from core.models.attend import attend_explicit
-from core.models.blocks import attend_banded
+from core.models.banded import attend_banded
 from core.models.support import ABSENT, global_positions, support_mask
 
 COEFFICIENTS = {
@@ -88,7 +88,7 @@ def test_equals_it_in_float32_to_1e6_on_long_rows():
 
 @pytest.mark.slow
 def test_passes_a_numerical_gradient_check(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 3)
+    monkeypatch.setattr(banded, "BLOCK", 3)
     keep = kept([7, 5], 7)
     tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
     assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, globals_of(keep, random=1), window=2), tensors)
@@ -100,8 +100,8 @@ def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(mon
     keep = kept([90, 61, 0], 90)
     tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
     wanted = with_gradients(dense, tensors, keep, globals_of(keep), window=10)
-    monkeypatch.setattr(blocks, "BLOCK", block)
-    monkeypatch.setattr(blocks, "BUFFER_BYTES", buffer)
+    monkeypatch.setattr(banded, "BLOCK", block)
+    monkeypatch.setattr(banded, "BUFFER_BYTES", buffer)
     assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
 
 
@@ -185,7 +185,7 @@ def largest(L):
 
 @pytest.mark.slow
 def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
-    monkeypatch.setattr(blocks, "BUFFER_BYTES", 10**9)  # all scores at once
+    monkeypatch.setattr(banded, "BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)
     assert large == pytest.approx(4 * small, rel=0.05)
     assert large < 2048**2 / 4

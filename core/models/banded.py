@@ -201,7 +201,7 @@ def attend_banded(
 
 
 def _sees_any(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
-    """(B, L) bool: a local or a global key of this query is kept."""
+    """Return (B, L) bool: a local or a global key of this query is kept."""
     near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
     return near | (keep & everywhere).any(1, keepdim=True)
 
