@@ -67,7 +67,7 @@ def near(source: Source) -> Near:
 
 
 def near_several(source: Source, places: np.ndarray | Sequence[int], said: str) -> Near:
-    """Return the sentences outside of several that are near to most; NotAvailable: under two are in a space."""
+    """Find the sentences that are near to most of several; NotAvailable: a space has under two of the several."""
     files = source.reader.map_files(source.record.run, source.split, map_config(source))
     space = source.reader.space(source.record, files)
     n = int(np.isin(space.rows, places).sum())
@@ -135,7 +135,7 @@ class TrainingNeighbours:
 
 
 def find_training_neighbours(source: Source) -> TrainingNeighbours:
-    """Return those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
+    """Find those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
     shown = analysis(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
@@ -143,7 +143,7 @@ def find_training_neighbours(source: Source) -> TrainingNeighbours:
 
 
 def describe_labels(shown: TrainingNeighbours) -> str:
-    """Say what their labels are."""
+    """Describe how often the training neighbours have the true label, and the predicted one."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
     return f"{of} and {whole_percent(found.said)} what the run says of it."
