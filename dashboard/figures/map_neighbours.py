@@ -43,11 +43,9 @@ class Near:
 
 
 def near(source: Source) -> Near:
-    """Return the neighbours of a source's text, else of its chosen row, else of its selection.
+    """Find the neighbours of a source's text, else of its chosen row, else of its selection.
 
-    Raises:
-        NotAvailable: there is no sentence, no space, or its layers have not been read.
-        InputError: no row has that key, or the selection is not understood.
+    NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
     """
     record, reader, key, split = source.record, source.reader, str(source.chosen(AT)), source.evaluated
     if not source.text.strip() and not key:
