@@ -219,7 +219,7 @@ class _Painter:
 
 
 def _how(place: Any, off: Container[Any], level: Container[Any]) -> str:
-    """Return the word in place of the push of a silent part; empty: the part is not silent."""
+    """Return the word that replaces the push of a silent part; empty: the part is not silent."""
     return "off" if place in off else MEAN if place in level else ""
 
 
