@@ -57,7 +57,7 @@ def as_words(values: pd.Series) -> pd.Series:
 def clean_label(word: str) -> str:
     """Return a label as a reader sees it: in NFC, without invisible characters or outer blanks, `1` for `1.0`.
 
-    A cell that stands for a missing value becomes empty.
+    A cell that marks a missing value becomes empty.
     """
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
     if is_missing(seen):
@@ -66,7 +66,7 @@ def clean_label(word: str) -> str:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell stands for a missing value, as databases and spreadsheets write it."""
+    """Return whether a cell marks a missing value, as databases and spreadsheets write it."""
     return cell.strip() in MISSING
 
 
