@@ -96,6 +96,7 @@ class ReadRows:
         """Return the rows as pairs from two columns; a row with a missing text raises an error when it is reached."""
 
         def whole() -> Iterator[pa.RecordBatch]:
+            """Yield the batches; refuse a row with a missing text."""
             before = 0
             for batch in self.batches:
                 for name in (first, second):

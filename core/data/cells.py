@@ -55,10 +55,7 @@ def as_words(values: pd.Series) -> pd.Series:
 
 
 def clean_label(word: str) -> str:
-    """Return a label as a reader sees it: in NFC, without invisible characters or outer blanks, `1` for `1.0`.
-
-    A cell that marks a missing value becomes empty.
-    """
+    """Clean a label: NFC, no invisible characters or outer blanks, `1` for `1.0`; empty if it marks a missing value."""
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
     if is_missing(seen):
         return ""
