@@ -41,7 +41,7 @@ class Masked(NamedTuple):
 
 
 def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:
-    """Mask random words of a batch on the CPU, with their polarities and n-grams; uses torch's generator, skips `mark`."""
+    """Mask random words of a batch on the CPU (torch's generator), with polarities and n-grams; never the `mark`."""
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
