@@ -23,8 +23,7 @@ FOLDER = "behaviour"
 def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> Judged:
     """Test a finished run on a suite; `chosen` is class → polarity, see `core.behaviour.polarity.sides_of`.
 
-    Raises InputError if there is no such run, it gives several labels per text, or its classes have no polarity;
-    RunDamaged if its model cannot be read.
+    Raises InputError without such a run or with unsuitable labels or classes, RunDamaged for a damaged model.
     """
     record = store.read(run)
     refuse_tagged(record)

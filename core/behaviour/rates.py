@@ -70,8 +70,7 @@ def failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
 def agreement(groups: Sequence[Failures]) -> float:
     """Return the intracluster correlation ρ of failures, 0 to 1, by analysis of variance of templates.
 
-    1, the most careful value, where it cannot be estimated: nothing varies within the capabilities, or no template has
-    two cases.
+    1, the most careful value, if it cannot be estimated: no variation within capabilities, or one case per template.
     """
     between = within = squares = 0.0
     templates = rows = 0

@@ -1,8 +1,7 @@
 """Comparison of several models on the same rows: the choice of test, intervals and the conclusion in words.
 
-A family is all tests that are looked at together. Holm (1979) keeps the chance of any wrong "better" among equally good
-models at 5 %; each interval is drawn at the level of its step, so that it leaves out 0 exactly where p after Holm is
-below 0.05.
+A family is all tests that are viewed together. Holm (1979) keeps the chance of any wrong "better" among equally good
+models at 5 %; each interval has the level of its step, so that it excludes 0 exactly if p after Holm is below 0.05.
 """
 
 from __future__ import annotations

@@ -227,8 +227,7 @@ def _key(text: str) -> str:
 def _single(first: Sequence[str], other: Sequence[str], keys: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Return the texts that occur once in both sides together; all texts if a side has too few of these.
 
-    A split without training texts lacks the frequent texts, which are short; that alone makes it no other kind of
-    text.
+    A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
     """
     counts, own = Counter(keys), iter(keys)
     one, two = ([text for text in side if counts[next(own)] == 1] for side in (first, other))

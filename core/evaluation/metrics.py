@@ -27,13 +27,10 @@ def evaluate(
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
-        probabilities: (n, C).
+        probabilities: (n, C); InputError if they do not fit the labels.
         task: Single or multi.
         thresholds: (C,) or one for all, of a multi-label task.
         ordered: Whether the class numbers are places on a scale.
-
-    Raises:
-        InputError: If labels and probabilities do not fit together.
     """
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))

@@ -82,10 +82,7 @@ def predict_texts(
 ) -> Predictions:
     """Classify texts, empty ones included, in batches of similar length; the model's mode is restored.
 
-    `on_batch` gets the share done before each batch; an exception from it ends the work.
-
-    Raises:
-        NotAvailable: an answer is not finite (`check_finite`).
+    `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
     """
     return predict_tokens(
         model,

@@ -2,8 +2,7 @@
 
 For metrics that are sums of absolute gaps, such as the calibration error, a row's two answers change sides by chance.
 Chance makes a gap larger, whichever its sign, and a draw of rows adds chance to chance: where gaps are near 0 a
-bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, on parameters at a boundary). Swapping
-adds none.
+bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
     timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped,
     since the swaps would mix what does not mix: None, and rows must be drawn.
 
-    The variance is that of the normal distribution which 5 % of the swaps leave as well: their own has shorter tails,
-    since no gap can shrink below nothing, so that at 5 % the test is the randomisation itself and beyond rather
-    careful.
+    The variance is that of the normal distribution which 5 % of the swaps exceed as well: their own has shorter tails,
+    since no gap is below 0, so that at 5 % the test is the randomisation itself and beyond it rather careful.
     """
     rows = len(first[0])
     middle = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
@@ -221,8 +219,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     that the answer is about these two trained models. p and interval are Student's t, the quantiles of both parts
     weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
     apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
-    Of a sum of absolute gaps (the calibration error) the variance of the rows is that of swaps, not of draws, unless
-    the gaps of the two are not alike.
+    For a sum of absolute gaps (the calibration error) rows are swapped, not drawn, unless the two gaps are not alike.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
     apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}

@@ -85,9 +85,8 @@ class Sample:
 def samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
     """Return the samples that represent a selection: draws from it or from a larger one, and the selection itself.
 
-    A selection that is a draw speaks for what was drawn from. The smallest come first, then those that speak for the
-    fewest. Rows that were selected `by_codes` are no population, and the part of a draw among them is not random: then
-    only whole draws count.
+    A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
+    fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
     """
     chosen, found = set(keys), []
     if by_codes:

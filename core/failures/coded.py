@@ -55,8 +55,7 @@ class Coded:
     def seen_by(self, author: str) -> Coded:
         """Return what an author may see: other authors' codes of a row are hidden until this author has coded it.
 
-        Where nobody else has coded a row, a note is enough to see notes. Whoever has no name and has said nothing
-        reads, and sees all.
+        If nobody else has coded a row, a note is enough to see notes. Nameless visitors without annotations see all.
         """
         coded, others = _told(self.given, author)
         noted, _ = _told(self.notes, author)

@@ -1,9 +1,8 @@
 """Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
 
-Out goes every column of the table of predictions, the data's own among them; in comes by `key`, `author`, `codes` and
-`note` alone. What a spreadsheet would compute is guarded by an apostrophe, which is taken off again, so that going out
-and in leaves everything as it is. The column `time` says when a row was changed last: what was changed here after a
-file was written is not overwritten by it.
+The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
+apostrophe guards what a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
+column `time` holds a row's last change: what was changed here after the export is not overwritten.
 """
 
 from __future__ import annotations
@@ -95,9 +94,8 @@ def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
 def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> dict[str, Any]:
     """Import codes and notes from a CSV as `written` gives it, or nothing and InputError, which names each bad row.
 
-    Codes that the codebook lacks are added, further columns are ignored. Where there is a column `time`, rows that were
-    changed here after it are refused; without it the file wins. `author` is that of the change, and of rows without
-    one.
+    Codes that the codebook lacks are added, further columns are ignored. With a column `time`, rows that were changed
+    here later are refused; without it the file wins. `author` is that of the change, and of rows without one.
     """
     rows, keys = _rows(file, ("key", "codes")), set(table.frame["key"])
     wanted: dict[tuple[str, str], _Said] = {}

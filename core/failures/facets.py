@@ -199,9 +199,8 @@ def marking(
         groups: As `grouped_columns` gives them; None: they are made.
 
     Returns:
-        Of each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` that the selection has
-        most more often than the rest: `selected` rows of it and their `share`, `rest` and `rest_share`; empty where
-        nothing or everything is selected.
+        For each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` most over-represented in
+        the selection, with `selected` rows, their `share`, `rest` and `rest_share`; empty if none or all are selected.
     """
     if chosen.all() or not chosen.any():
         return []

@@ -8,8 +8,7 @@ Rows are ranked by their self-confidence, p of the label, the least first. Of pl
 normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of
 two they are one order. The threshold of class j is the mean of p_j over the rows labelled j, and a row labelled i is
 likely labelled wrongly where a class j ≠ i has p_j at or above its threshold and no smaller p than any other class that
-has. Of several labels per text each is a yes or no of its own, and a row has the self-confidence and the margin of its
-worst one.
+has. Each of several labels is a yes or no of its own; a row has the self-confidence and the margin of its worst one.
 """
 
 from __future__ import annotations

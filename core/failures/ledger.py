@@ -137,8 +137,7 @@ class Ledger:
     def undo(self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None) -> Row:
         """Undo an author's last change that is not undone yet; return its description and `rows`.
 
-        `check` raises InputError where it may not be, by what would be there then and what was `said`; so does a change
-        by somebody else of the same rows since.
+        `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
         """
         with self._opened(write=True) as connection:
             asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"

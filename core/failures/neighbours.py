@@ -51,10 +51,7 @@ class Nearest:
         _ = self._known, self._vectors(width), self._training.same([])
 
     def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
-        """Return, for each of k rows, the `each` nearest texts by words, then as many by `vectors`, (k, d) or None.
-
-        Raises NotAvailable without training texts.
-        """
+        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d), if any; NotAvailable without any."""
         found: list[list[Neighbour]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._by_words(places)), (MODEL, self._by_model(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
@@ -188,8 +185,7 @@ def common(
 ) -> Common:
     """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
 
-    Raises InputError for too large a `most`, NotAvailable without training texts or weights, RunDamaged if the model
-    cannot be read.
+    Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
     """
     if not 1 <= most <= MOST_COMMON:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")

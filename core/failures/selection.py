@@ -200,8 +200,7 @@ def select(
 ) -> Selected:
     """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
 
-    Raises InputError if a rule is not understood, a tag or code is missing, or sentences are not kept any more;
-    RunDamaged if what was kept cannot be read.
+    Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """
     clauses = rules.read(selection.rules, table)
     group = recall(store, selection.digest) if selection.digest else None

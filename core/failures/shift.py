@@ -101,9 +101,8 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
 def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the share of unknown words of each text that has words, (m',) and (n',): those no other training text has.
 
-    A training text is compared with the others, so that both sides mean the same where both are drawn alike. A test of
-    the two takes the vocabulary as given: where nothing differs it says p < 0.05 in 8 of 100 draws (simulated, 300
-    beside 100 texts).
+    A training text is compared with the others, so that both sides mean the same if drawn alike. A test of both takes
+    the vocabulary as given: if nothing differs, p < 0.05 in 8 of 100 draws (simulated, 300 and 100 texts).
     """
     read, asked = list(map(plain_words, training)), list(map(plain_words, split))
     holds = Counter(word for words in read for word in set(words))

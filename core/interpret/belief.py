@@ -54,9 +54,7 @@ def measure(
     """Measure the faithfulness of methods of `core.interpret.explain.METHODS`, on sentences new to a run.
 
     `control` reads with the run's weights in random order. `on_progress` gets the progress; its exceptions end it.
-
-    Raises:
-        InputError: no sentence has three words, or a method is for another kind of model.
+    Raises InputError if no sentence has three words, or a method is for another kind of model.
     """
     for method in methods:
         explain.check(method, reader.model.provides)
@@ -97,8 +95,7 @@ def measure(
 def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own:
     """Measure the faithfulness of a method on one sentence, for the named or the most probable class.
 
-    Raises:
-        InputError: no such method or class, or a method for another kind of model.
+    Raises InputError for an unknown method or class, or a method for another kind of model.
     """
     explain.check(method, reader.model.provides)
     reader.check(target)

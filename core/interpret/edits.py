@@ -248,11 +248,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def asked(self, text: str) -> Edits:
-        """Return the edits that a line describes.
-
-        Raises:
-            InputError: a part of it is not possible; says which, and what is.
-        """
+        """Return the edits that a line describes; InputError, which says what is possible, if a part of it is not."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED

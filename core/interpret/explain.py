@@ -92,8 +92,7 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
     the highest probability. The reader may read with something changed inside.
 
     Raises:
-        InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change
-            of what the model does not have.
+        InputError: no such method, class or changed part, a method for other models, or a text too long for maps.
     """
     check(method, reader.model.provides)
     return _explanation(Reading(reader, text, target), method)

@@ -3,8 +3,7 @@
 A move deletes a word, as in `core.interpret.explain`, or replaces it by a candidate. Allowed are up to two moves, each
 a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two; among these, and
 among the sets of three, those come first whose moves push most by themselves. The answer flips when the target is no
-longer the predicted class, or, if it was not, becomes it; of several labels, when it leaves or joins the labels above
-their thresholds.
+longer the predicted class, or becomes it if it was not; with several labels, when it crosses its threshold.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Activation patching between two texts of equal length: the log-odds after each activation is replaced.
 
 Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
-analysis"; Meng and others 2022, section 2): where a single place of the donor carries the answer over, the difference
-between the two texts passes through it.
+analysis"; Meng and others 2022, section 2): if one place of the donor carries the answer over, it holds the difference.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ class Patches:
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
     """Compute the log-odds of a class when a layer, token or head takes the values that it has for a donor text.
 
-    The donor has as many tokens; what the reader changes inside is changed for both. An empty target is the class with
-    the highest probability for the text by itself.
+    The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
 
     Raises:
         InputError: no such class, a model without attention, or texts of different lengths; says their tokens.

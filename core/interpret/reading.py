@@ -75,11 +75,7 @@ class Reading:
         return push.log_odds(said.probabilities, self.target, self.reader.task)
 
     def by(self, method: str) -> Pushes:
-        """Return the attributions of the words by a method.
-
-        Raises:
-            InputError: the text is too long for maps, which the method needs.
-        """
+        """Return the attributions of the words by a method; InputError if it needs maps and the text is too long."""
         if method not in self._found:
             self._found[method] = self._by(method)
         return self._found[method]

@@ -37,8 +37,7 @@ def cancelled(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Compute (H,) shares, 0 to 1, of the weight of a head's components that cancels in their sum.
 
     Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
-    over the tokens k; of the head the mean over the tokens q that weigh anything. At 0 nothing is taken away, at 1
-    nothing is left.
+    over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
 
     Args:
         components: (N, H, L, L) maps of real tokens, readers in rows.

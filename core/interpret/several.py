@@ -29,11 +29,7 @@ class Pushed:
 
 
 def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list[Pushed]:
-    """Return the attribution of each word of n texts to a class; an empty target is the predicted class.
-
-    Raises:
-        InputError: no such class.
-    """
+    """Return attributions of n texts' words to a class (empty: the predicted one); InputError for an unknown class."""
     bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
     found = []
     for reading in readings(reader, texts, targets):

@@ -71,11 +71,7 @@ def pass_backbone(
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
-    """Return a block of a backbone as a layer of ours in float64, with the same weights.
-
-    Raises:
-        NotAvailable: its feed-forward part has an activation that ours has not.
-    """
+    """Return a backbone's block as our layer in float64, same weights; NotAvailable for an activation ours lacks."""
     layer = cast(Sequence[BackboneLayer], model.layers)[index]
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}

@@ -59,8 +59,7 @@ def steps(text: str, insert: str = FILLER, most: int | None = None) -> tuple[Ste
         most: pieces at most; None: all.
 
     Raises:
-        InputError: no place or several, brackets that mark no word, nothing to put in, too many pieces, or a number
-            that cannot be.
+        InputError: no place or several, brackets without a word, nothing to put in, or an impossible number of pieces.
     """
     template, pieces = TEMPLATES.get(text, text), _pieces(insert)
     if max(len(template), len(insert)) > LONGEST:

@@ -52,12 +52,12 @@ class Paraphrase(NamedTuple):
 
 
 def contracted(text: str) -> str:
-    """Contract phrases, such as `do not` to `don't`; expand contractions if there is nothing to contract."""
+    """Replace phrases by contractions, such as `do not` to `don't`; or expand contractions if there are none."""
     return short if (short := _replaced(text, _SHORT)) != text else _replaced(text, _LONG)
 
 
 def framed(text: str) -> str:
-    """Prepend `I think that`, except to a question."""
+    """Add `I think that` before a text, except a question."""
     if not text[:1].isalpha() or text.rstrip().endswith("?"):
         return text
     first = text.split(None, 1)[0]
