@@ -51,7 +51,7 @@ class Nearest:
         _ = self._known, self._vectors(width), self._training.same([])
 
     def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
-        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d), if any; NotAvailable without any."""
+        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d); NotAvailable without texts."""
         found: list[list[Neighbour]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._by_words(places)), (MODEL, self._by_model(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):

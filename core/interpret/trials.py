@@ -52,7 +52,7 @@ class Paraphrase(NamedTuple):
 
 
 def contracted(text: str) -> str:
-    """Replace phrases by contractions, such as `do not` to `don't`; or expand contractions if there are none."""
+    """Replace phrases by contractions, such as `do not` to `don't`; if there are none, expand contractions."""
     return short if (short := _replaced(text, _SHORT)) != text else _replaced(text, _LONG)
 
 
