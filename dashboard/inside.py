@@ -1,4 +1,4 @@
-"""A text with its inside as one HTML file: the answer, what was read, and every map of every layer.
+"""Export of one text as an HTML file: prediction, tokens and every attention map of every layer.
 
 `sentiscope inspect --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """

@@ -1,4 +1,4 @@
-"""Errors: the sentences that go wrong, one after the other, and what they have in common."""
+"""Page Errors: the wrong predictions of a split, one after the other, and what they have in common."""
 
 from __future__ import annotations
 
