@@ -31,7 +31,7 @@ LOOK = Look()
 
 
 def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -> None:
-    """Write the page of a text that a run has read; `answer` as of `page`. InputError: the file cannot be written."""
+    """Write the page of a text; `answer` replaces the label in its heading. InputError: the file cannot be written."""
     try:
         whole = page(view, run=record.run, model=record.described, minus=subtracts(record), answer=answer)
         file.write_text(whole, encoding="utf-8", errors="replace")

@@ -251,7 +251,7 @@ def take_text(record: RunRecord) -> None:
 
 
 def look_inside(**values: str) -> None:
-    """Open Sentence with the text that `take_text` took; values as of `state.go`."""
+    """Open Sentence with the text that `take_text` took; `values` are those of its widgets."""
     state.go(SENTENCE, **values)
 
 

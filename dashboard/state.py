@@ -30,7 +30,7 @@ RECIPE = "recipe"
 DISAGREE = "disagree"
 COMPARED = "runs"
 COMPARE = "compare"
-"""The runs on the page of that name, a list; whoever leads there gives it to `go`."""
+"""The runs on the page of that name, a list; whoever opens it sets them."""
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -219,7 +219,7 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
 
 
 def offer(key: str, options: Sequence[str]) -> str:
-    """Return the value of an optional bound widget before it is drawn; restate it as `settle` does."""
+    """Return the value of an optional bound widget before it is drawn, and put it back into the link."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
@@ -228,7 +228,7 @@ def offer(key: str, options: Sequence[str]) -> str:
 
 
 def restate(key: str, first: str) -> None:
-    """Give a bound text field that several pages have what it held on the page before, as `settle` does."""
+    """Give a bound text field that several pages share the text that it held on the page before."""
     if key in st.query_params:
         return
     held = st.session_state.get(key)

@@ -255,7 +255,7 @@ class ModelReader(RunReader):
         return LayerFiles.of(self.store(), run, split)
 
     def layers(self, record: RunRecord, split: str) -> Layers | None:
-        """Return how separable the classes are at each stage of a model; None: unknown; raises as `layer_files`."""
+        """Return how separable the classes are at each stage of a model; None: unknown; raises as their files do."""
         return self.layer_files(record.run, split).read()
 
     @kept(128, lambda self, record, files, text: self.model_version(record.run, files.config.space, text), copied=True)

@@ -114,7 +114,7 @@ def ended(record: RunRecord) -> str:
 
 
 def attends(record: RunRecord) -> tuple[str, str]:
-    """Return the layers and heads of a model, for `facts`."""
+    """Return the layers and heads of a model, as a fact of a page's header."""
     model = record.config.model
     if "maps" not in provides(model):
         return "no attention", ""
