@@ -43,8 +43,8 @@ class StreamlitMemo(Memo):
     def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the result that is kept under a key, or read it now."""
         digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
-        cache = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
-        return cast(Found, cache(digest, read))
+        cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
+        return cast(Found, cached(digest, read))
 
 
 def _cache(how: Keeping) -> Cache:
