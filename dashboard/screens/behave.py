@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Of the list that are shown and asked about; the file has all."""
-LOOK_AGAIN = 5.0
-"""Seconds after which the page looks whether somebody kept another one."""
+LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others have kept
 
 
 def way_to_examples() -> None:

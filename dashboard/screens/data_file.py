@@ -46,8 +46,7 @@ OF_TEXT = ("encoding", "delimiter", "header", "quoting", "sheet")
 """Settings that say how the text of a file becomes cells."""
 WITH_FOUND = ("encoding", "delimiter", "header", "quoting", "separator")
 """Settings whose lists begin with `FOUND`."""
-MOST_OFFERED = 3
-"""Alternatives of a decision that have a button."""
+MOST_OFFERED = 3  # alternatives of a decision that have a button
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",

@@ -144,10 +144,8 @@ def not_read(source: Source) -> None:
     offer(data.layer_files(source.record.run, source.split), "read-layers")
 
 
-PATIENCE = 0.2
-"""Seconds that a page waits for the training sentences before it goes on without them."""
-QUOTED = 60
-"""Characters of a sentence in the words of a selection."""
+PATIENCE = 0.2  # seconds to wait for the training sentences before the page goes on without them
+QUOTED = 60  # characters of a sentence in the words of a selection
 
 
 def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:

@@ -33,8 +33,7 @@ from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import literal, problem
 from dashboard.widgets.style import look
 
-MANY = 75
-"""Rows of a draw that is offered."""
+MANY = 75  # rows of a draw that is offered
 
 
 def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
@@ -299,8 +298,7 @@ def _do(act: Callable[[], object]) -> None:
         state.put(state.REDRAW, True)
 
 
-LAST = 12
-"""Changes, and draws, that are listed."""
+LAST = 12  # changes, and draws, that are listed
 
 
 def history(codes: Codes, shown: Analysis, coded: Coded, everything: Coded) -> None:

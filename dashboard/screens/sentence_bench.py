@@ -109,8 +109,7 @@ def word_strip(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame
     return WORDS.numbers(show_bare(source, WORDS, name=name))
 
 
-SHORT = 200
-"""Characters of a text that is read so soon that its maps are drawn while its words are asked."""
+SHORT = 200  # characters of a text that is read so fast that maps are drawn while words are computed
 STOPPED = "The answer stands above. Its words and parts were not all asked; a shorter text is read in a moment."
 
 

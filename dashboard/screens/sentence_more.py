@@ -73,8 +73,7 @@ if TYPE_CHECKING:
 BREATH = 0.2
 """Seconds in which nothing is sent: the browser shows the bench before it begins to draw charts, and whoever goes on
 typing waits for none."""
-NOTHING_KNOWN = 2
-"""Columns of a table of tokens that says nothing but the tokens."""
+NOTHING_KNOWN = 2  # columns of a table of tokens that has only the tokens
 
 
 def has_maps(view: SentenceView) -> bool:
@@ -327,8 +326,7 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
 
 MOST_WORDS = 40
 """Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
-SEEN = 6
-"""Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
+SEEN = 6  # passages beyond which the list scrolls: a text of 2 000 words has fifty
 QUOTED = 80
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 NOTE = "Of this visit only: no link and no file has them. A click brings back the sentence, the run and the levers."
-QUOTED = 90
-"""Characters of a sentence that are shown."""
+QUOTED = 90  # characters of a sentence that are shown
 
 
 PAUSE = 2.0
