@@ -47,7 +47,7 @@ DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
 GRAVE = ("serious", "critical")
 LOOKS = ("light", 1440), ("dark", 1024)
 """Theme and width."""
-OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
+OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
 """The rules of axe whose outcome colours and widths decide."""
 CHARTS = [[".main-svg"]]
 """What Plotly draws: one picture with a name of its own, in colours that axe does not read from SVG."""
