@@ -85,6 +85,11 @@ class Evaluation(Analysis[dict[str, Any]]):
         more = [word for name, value in given if value for word in (name, value)]
         return *runs.judged.words_of(self.run, self.wanted), *more
 
+    def start(self) -> None:
+        """Measure it in a process of its own; what was measured before goes, so that a failure is seen."""
+        self.path("json").unlink(missing_ok=True)
+        super().start()
+
     def find(self, tell: Tell) -> dict[str, Any]:
         """Measure it; raises as the verb."""
         if self.store.read(self.run).task == "tokens":
