@@ -161,7 +161,7 @@ def print_runs_list(result: dict[str, Any]) -> None:
 
 
 def print_runs_measure(result: dict[str, Any]) -> None:
-    """Print what each run costs."""
+    """Print the costs of each run."""
     columns: dict[str, Any] = {
         "run": "run",
         "parameters": lambda found: count(found["parameters"]),

@@ -1,4 +1,4 @@
-"""What a run answers to the texts of a suite, asked once and kept in the cache of the machine."""
+"""Predictions of a run on the texts of a suite, computed once and cached."""
 
 from __future__ import annotations
 

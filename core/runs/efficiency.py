@@ -1,4 +1,4 @@
-"""What a run costs: parameters, training time, disk, and what a prediction takes on this machine.
+"""Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
 
 A run measures itself when it is finished (`inference` in its record). What was trained elsewhere, by an older version,
 or comes with Sentiscope is measured here once, by `measure`, and kept in the cache. `efficiency` loads no model.
@@ -29,7 +29,7 @@ WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
 
 @dataclass(frozen=True)
 class Efficiency:
-    """The costs of a finished run; what a prediction takes is None until it has been measured on this machine."""
+    """The costs of a finished run; those of a prediction are None until measured on this machine."""
 
     parameters: int
     seconds: float
@@ -47,7 +47,7 @@ class Efficiency:
 
 
 def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
-    """Return what is known of the costs of a run on this machine."""
+    """Return the known costs of a run on this machine."""
     folder = store.path(record.run)
     disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
@@ -65,12 +65,12 @@ def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
 
 
 def version(store: RunStore, run: str) -> str:
-    """Return a text that changes when a measurement is kept."""
+    """Return a text that changes when a measurement is stored."""
     return file_version(Speed.of(store, run).path("json"))
 
 
 def measure(store: RunStore, run: str) -> Efficiency:
-    """Return the costs of a run; what a prediction takes is measured in this process where that is not known, and kept.
+    """Return the costs of a run; those of a prediction are measured and stored if they are unknown.
 
     Raises InputError if there is no such run, or it has no weights or predictions yet.
     """
@@ -82,7 +82,7 @@ def measure(store: RunStore, run: str) -> Efficiency:
 
 @dataclass(frozen=True)
 class Speed(Analysis[Inference]):
-    """What a prediction of a run takes on this machine."""
+    """The analysis of a prediction's speed and memory on this machine."""
 
     run: str
 
@@ -99,7 +99,7 @@ class Speed(Analysis[Inference]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes it."""
         return "runs", "measure", "--", self.run
 
     def find(self, tell: Tell) -> Inference:

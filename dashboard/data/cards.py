@@ -56,16 +56,16 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command, for data that have a name."""
+        """Return the command that computes it, for named data."""
         return "data", "card", "--no-yardstick", "--", self.data.name
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Count it."""
+        """Count words, lengths and repeats of the data."""
         return labelled.card.data_card(self.data, self.text)
 
 
 def quick(data: Dataset) -> bool:
-    """Return whether the card takes a few seconds only."""
+    """Return whether the card of a data set takes only a few seconds."""
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
 
 

@@ -1,4 +1,4 @@
-"""A run evaluated on other data: chosen, its labels matched in a table, measured in a process of its own."""
+"""Evaluation of a run on other data: the choice of data, a table that matches labels, and a separate process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NONE = "nothing"
 
 
 def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
-    """Show the section; return the tables of what was measured."""
+    """Show the section on other data; return the tables of the results."""
     with st.expander("Evaluate on other data"):
         caption(Evaluation.offer.takes)
         chosen = _chosen()
@@ -111,7 +111,7 @@ def _comparable(other: RunRecord, record: RunRecord) -> bool:
 
 
 def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
-    """Return label → class, `LEFT_OUT`, or None where nobody has said."""
+    """Show the labels to be matched; return label → class, `LEFT_OUT`, or None if it is undecided."""
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
