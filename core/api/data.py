@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
 from core import data as data_room
 from core import evaluation, runs
 from core.api.options import Settings, Store, Typed
 from core.api.printing import say, tabulate
+from core.cache import cache_folder
 from core.config import compose
 from core.data.findings import plural
 from core.data.held import held
 from core.data.sources import SOURCES
+from core.evaluation.kept import VERSION, KeptYardsticks
+from core.fingerprint import fingerprint
 from core.numbers import count
+from core.runs.analyses import Analysis, Offer
 from core.runs.configuration import configure
+from core.runs.errands import Tell
 from core.runs.start import START
 from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.data.table import Dataset
 
 
 def data_list() -> dict[str, Any]:
@@ -43,6 +52,44 @@ def data_list() -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, eq=False)
+class Yardsticks(Analysis[dict[str, Any]]):
+    """Scores of TF-IDF on a data set: `yardstick`, `yardstick_chars`."""
+
+    data: Dataset = field(repr=False)
+    settings: Mapping[str, Any]
+
+    name = "tfidf"
+    shape = KeptYardsticks
+    offer = Offer(
+        "Measure TF-IDF",
+        "Fitting TF-IDF with logistic regression",
+        "TF-IDF has no result",
+        "From seconds to some minutes, once",
+    )
+
+    @classmethod
+    def of(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
+        """Return the yardsticks of data."""
+        depends = {"version": VERSION, "data": data.fingerprint, "classes": data.classes}
+        return cls(cache_folder() / "yardsticks", fingerprint(depends), RunStore(), data, settings)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return its command."""
+        chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
+        words = [word for each in chosen for word in ("--set", each)]
+        return "data", "card", *words, "--", self.settings["data.name"]
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Fit both."""
+        tfidf, found = evaluation.yardstick, {}
+        for name, model in zip(KeptYardsticks.__annotations__, tfidf.YARDSTICKS, strict=True):
+            tell(f"fitting {model}", None)
+            found[name] = tfidf.yardstick(self.data, model)
+        return found
+
+
 def data_card(
     data: Annotated[str, Typed(metavar="NAME|PATH")], settings: Settings = None, *, yardstick: bool = True
 ) -> dict[str, Any]:
@@ -53,10 +100,10 @@ def data_card(
         yardstick: Also fit TF-IDF with logistic regression, on words and on words with character n-grams; seconds to
             minutes, and never of words with a tag each.
     """
-    config, tfidf = configure(data, "vanilla", settings), evaluation.yardstick
+    config = configure(data, "vanilla", settings)
     dataset = data_room.load.load(config.data)
-    models = (tfidf.WORDS, tfidf.CHARACTERS) if yardstick and dataset.task != "tokens" else ()
-    return data_room.card.data_card(dataset, config.text, *(tfidf.yardstick(dataset, model) for model in models))
+    fitted = Yardsticks.of(dataset, {}).compute() if yardstick and dataset.task != "tokens" else {}
+    return data_room.card.data_card(dataset, config.text, **fitted)
 
 
 def data_check(

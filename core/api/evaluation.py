@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, runs
-from core.api.options import AnyRun, Passage, RunName, Settings, Store, Typed, name_of, renaming, split_pairs
+from core.api.options import (
+    AnyRun,
+    OnProgress,
+    Passage,
+    RunName,
+    Settings,
+    Store,
+    Typed,
+    name_of,
+    renaming,
+    split_pairs,
+)
 from core.api.printing import say, tabulate, write_p
+from core.cache import cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
+from core.fingerprint import file_version, fingerprint
 from core.metrics import METRICS
 from core.numbers import count, signed
-from core.runs.record import refuse_passages
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
+from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
 from core.text.words import words_of_passage
 from core.training.history import finite
+
+if TYPE_CHECKING:
+    from core.runs.judged import Wanted
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 
@@ -27,6 +46,67 @@ def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
         return {name: float(ratio) for name, ratio in split_pairs(COST)(costs).items()}
     except ValueError:
         raise InputError(COST) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation(Analysis[dict[str, Any]]):
+    """The metrics of a run on labelled data; each time that somebody asks they are measured again."""
+
+    run: str
+    wanted: Wanted
+    by: str
+    cost: Mapping[str, float]
+    against: str
+
+    name = "evaluate"
+    offer = Offer(
+        "Evaluate",
+        "Evaluating",
+        "It could not be evaluated",
+        "Nothing is trained. Its labels are matched with the classes of this run, and the rows that it was trained on "
+        "are found and counted.",
+    )
+
+    @classmethod
+    def of(
+        cls, store: RunStore, run: str, wanted: Wanted, by: str = "", cost: Mapping[str, float] = {}, against: str = ""
+    ) -> Evaluation:
+        """Name the file after the question and the weights of the runs; RunNotFound."""
+        folders = [store.path(store.read(name).run).absolute() for name in (run, against) if name]
+        asked = cls(cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
+        models = [(folder, file_version(folder / WEIGHTS)) for folder in folders]
+        return replace(asked, stem=fingerprint({"words": asked.words, "models": models}))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return its command."""
+        given = [("--by", self.by), ("--against", self.against)]
+        given += [("--cost", f"{name}={ratio:g}") for name, ratio in self.cost.items()]
+        more = [word for name, value in given if value for word in (name, value)]
+        return *runs.judged.words_of(self.run, self.wanted), *more
+
+    def start(self) -> None:
+        """Measure it in a process of its own; what was measured before goes, so that a failure is seen."""
+        self.path("json").unlink(missing_ok=True)
+        super().start()
+
+    def find(self, tell: Tell) -> dict[str, Any]:
+        """Measure it; raises as the verb."""
+        if self.store.read(self.run).task == "tokens":
+            of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
+            of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
+            return runs.tagged_texts.evaluate_tags(self.store, self.run, self.wanted, of_texts)
+        loaded = runs.load.load_run(self.store, self.run)
+        if self.wanted.passage:
+            refuse_passages(loaded.record)
+        given = runs.judged.judged(loaded.record, self.wanted)
+        compared: dict[str, Any] = {}
+        if self.against:  # the usual first metric on the same rows: McNemar's exact test for accuracy
+            sides = runs.sides.read_sides(self.store, [self.run, self.against], wanted=self.wanted)
+            (pair,) = runs.comparison.compare(sides)["pairs"]
+            compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
+        chosen = runs.report.lines(self.store, loaded.record, self.cost)
+        return finite(runs.report.report(loaded, given, by=self.by, lines=chosen, on_progress=tell) | compared)
 
 
 def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
@@ -46,7 +126,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     limit_test: Annotated[int, Typed(name="--limit", least=0)] = 0,
     passage: Passage = 0,
     settings: Settings = None,
-    on_progress: Annotated[Callable[[str, float], None] | None, Typed(listener="shares")] = None,
+    on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
     """Measure a run with intervals, on its own test split or on any labelled data.
@@ -82,23 +162,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
         right, missed, spurious, of another type or border; `words`, and how many were `unread`.
     """
-    store, other = store or RunStore(), name_of(against)
-    words = words_of_passage(passage)
+    store, words = store or RunStore(), words_of_passage(passage)
     wanted = runs.judged.Wanted(str(data), split, rename or {}, limit_test, settings or {}, words)
-    if store.read(run).task == "tokens":
-        of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": other, "--passage": passage}
-        return runs.tagged_texts.evaluate_tags(store, run, wanted, of_texts)
-    loaded = runs.load.load_run(store, run)
-    if passage:
-        refuse_passages(loaded.record)
-    given = runs.judged.judged(loaded.record, wanted)
-    heard = {"on_progress": on_progress} if on_progress else {}
-    compared: dict[str, Any] = {}
-    if other:  # the usual first metric on the same rows: McNemar's exact test for accuracy
-        (pair,) = runs.comparison.compare(runs.sides.read_sides(store, [run, other], wanted=wanted))["pairs"]
-        compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
-    chosen = runs.report.lines(store, loaded.record, cost or {})
-    return finite(runs.report.report(loaded, given, by=by, lines=chosen, **heard) | compared)
+    return Evaluation.of(store, run, wanted, by, cost or {}, name_of(against)).compute(on_progress)
 
 
 def print_evaluate(result: dict[str, Any]) -> None:

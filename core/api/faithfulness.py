@@ -8,7 +8,7 @@ from typing import Any
 from core import interpret, runs
 from core.api.options import OnProgress, RunName, Split, Store, Target
 from core.api.printing import say, tabulate, write_rho
-from core.api.runs import evaluated_split, runs_predictions
+from core.api.runs import runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
 from core.models.provides import provides
@@ -52,7 +52,7 @@ def agreement(
     store = store or RunStore()
     if limit < 0:
         raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
-    split = evaluated_split(run, split, store)
+    split = runs.predictions.evaluated_split(store, run, split)
     table = runs_predictions(run, split, store)
     if why := runs.predictions.lacks_texts(store.path(run), store.read(run)):
         raise NotAvailable(f"run '{run}': {why}")

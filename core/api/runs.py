@@ -11,12 +11,13 @@ from core import runs as runs_room
 from core.api.options import RunName, Runs, Store, Typed
 from core.api.printing import tabulate
 from core.data.table import TEST
-from core.exceptions import InputError, RunDamaged
+from core.exceptions import RunDamaged
 from core.numbers import count, shorten
 from core.runs import jobs
 from core.runs.configuration import train_command
 from core.runs.efficiency import efficiency, measure
-from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN, refuse_tagged
+from core.runs.predictions import evaluated_split
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN
 from core.runs.store import RunStore
 from core.training.history import read_history
 
@@ -108,19 +109,8 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
     store = store or RunStore()
     if store.read(run).task == "tokens":
         return runs_room.tagged.read_tags(store.path(run), split or TEST)
-    file = store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS
+    file = store.path(run) / EVALUATION / evaluated_split(store, run, split) / PREDICTIONS
     return runs_room.predictions.read_predictions(file)
-
-
-def evaluated_split(run: str, split: str, store: RunStore) -> str:
-    """Return the given split if a run has predictions of it; empty: test, or the last that was evaluated."""
-    splits = runs_room.predictions.evaluated_splits(store.path(run))
-    refuse_tagged(store.read(run))
-    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
-    if chosen not in splits:
-        found = ", ".join(splits) or "none: it is not evaluated yet"
-        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
-    return chosen
 
 
 def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:

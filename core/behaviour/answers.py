@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from core import runs
 from core.behaviour.judge import Judged, judge
 from core.behaviour.polarity import sides_of
 from core.behaviour.suite import Suite
-from core.cache import cache_folder, keep_array
+from core.cache import cache_folder
 from core.exceptions import InputError
 from core.fingerprint import file_fingerprint, fingerprint
+from core.runs.analyses import Analysis, Offer
+from core.runs.errands import Tell
 from core.runs.record import MIX, SPEAKING, refuse_tagged
 from core.runs.store import RunStore
 
 FOLDER = "behaviour"
 
 
-def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> Judged:
-    """Test a finished run on a suite; `chosen` is class → polarity, see `core.behaviour.polarity.sides_of`.
+@dataclass(frozen=True, eq=False)
+class Answers(Analysis[list[list[float]]]):
+    """The probabilities, (n, C), that a run gives the texts of a suite."""
 
-    Raises InputError without such a run or with unsuitable labels or classes, RunDamaged for a damaged model.
-    """
-    record = store.read(run)
-    refuse_tagged(record)
-    if record.task == "multi":
-        raise InputError(f"run '{run}' gives several labels per text; a suite asks for one polarity per text")
-    sides = sides_of(run, record.classes, chosen, record.classes if record.ordered else ())
-    return judge(run, suite, sides, probabilities(store, run, suite.texts, len(record.classes)))
+    run: str
+    suite: Suite
+    chosen: Mapping[str, str]
+    """Class → polarity, where a person says it (`core.behaviour.polarity.sides_of`)."""
 
+    AT_ONCE: ClassVar[int] = 2000
+    """Texts that a page asks without a click, at most: some seconds."""
+    name = FOLDER
+    shape = list[list[float]]
+    offer = Offer(
+        "Ask the model",
+        "Asking the model",
+        "It could not be asked",
+        "The model reads all texts of this suite in a separate process, which takes up to some minutes and is kept.",
+    )
 
-def asked(store: RunStore, run: str, suite: Suite) -> bool:
-    """Return whether the run's predictions on a suite are cached, so that `judged` needs no model."""
-    kept = _kept(store, run, suite.texts)
-    return kept is not None and kept.exists()
+    @classmethod
+    def of(cls, store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> Answers:
+        """Name the file after the model and the texts; InputError: no such run, or it has no label of a text."""
+        record, folder = store.read(run), store.path(run)
+        refuse_tagged(record)
+        if record.task == "multi":
+            raise InputError(f"run '{run}' gives several labels per text; a suite asks for one polarity per text")
+        names = [name for name in SPEAKING if record.mix_weight is not None or not name.startswith(MIX)]
+        model = [file_fingerprint(folder / name) if (folder / name).is_file() else "" for name in names]
+        asked = {"model": model, "answering": record.answering, "texts": suite.texts}
+        return cls(cache_folder() / FOLDER, fingerprint(asked), store, run, suite, chosen or {})
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return its command."""
+        suite = ("--suite", self.suite.path) if self.suite.path else ()
+        return "behave", self.run, *suite, *(f"--map={name}={side}" for name, side in self.chosen.items())
 
-def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int) -> np.ndarray:
-    """Return (n, C) float32 probabilities, from the cache if the same model has predicted the same texts before."""
+    def find(self, tell: Tell) -> list[list[float]]:
+        """Ask the model; RunDamaged if it cannot be read."""
+        tell("reading the texts", None)
+        found = runs.load.load_run(self.store, self.run).predict(self.suite.texts)
+        return cast(list[list[float]], found.probabilities.astype("float32").tolist())
 
-    def predict() -> np.ndarray:
-        """Predict the texts by the run."""
-        return runs.load.load_run(store, run).predict(texts).probabilities.astype(np.float32)
-
-    kept = _kept(store, run, texts)
-    return keep_array(kept, (len(texts), classes), predict) if kept else predict()
-
-
-def _kept(store: RunStore, run: str, texts: Sequence[str]) -> Path | None:
-    """Return the cache file of these predictions, named by all that they depend on; None without a model."""
-    record = store.read(run)
-    names = [name for name in SPEAKING if record.mix_weight is not None or not name.startswith(MIX)]
-    try:
-        model = [file_fingerprint(store.path(run) / name) for name in names]
-    except OSError:
-        return None
-    asked = {"model": model, "answering": record.answering, "texts": list(texts)}
-    return cache_folder() / FOLDER / f"{fingerprint(asked)}.npy"
+    def judge(self) -> Judged:
+        """Judge the answers, asked now if nobody has; InputError: the classes of the run have no polarity."""
+        record = self.store.read(self.run)
+        sides = sides_of(self.run, record.classes, self.chosen, record.classes if record.ordered else ())
+        return judge(self.run, self.suite, sides, self.known()[0])

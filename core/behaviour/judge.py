@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.behaviour.polarity import Sides
 from core.behaviour.suite import POLARITIES, Case, Polarity, Suite, SuiteTest
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -38,11 +34,11 @@ class Judged:
         return [case for case, passed in zip(test.cases, self.passed[test.name], strict=True) if passed is False]
 
 
-def judge(run: str, suite: Suite, sides: Sides, probabilities: np.ndarray) -> Judged:
-    """Judge every case; `sides` by class, in the order of the columns of `probabilities` (texts of the suite, C)."""
+def judge(run: str, suite: Suite, sides: Sides, probabilities: Sequence[Sequence[float]]) -> Judged:
+    """Judge every case; `sides` by class, in the order of the columns of `probabilities`, a row per text."""
     classes, known = list(sides), [each for each in POLARITIES if each in sides.values()]
     answers = {}
-    for text, row in zip(suite.texts, probabilities.tolist(), strict=True):
+    for text, row in zip(suite.texts, probabilities, strict=True):
         label = classes[max(range(len(row)), key=row.__getitem__)]
         summed = {
             each: sum(chance for name, chance in zip(classes, row, strict=True) if sides[name] == each)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -120,8 +121,8 @@ def read_suite(file: str) -> Suite:
         return our_suite()
     path = resolve(file)
     if path.suffix.lower() not in YAML:
-        return suite_of(read_cells(path), path.name)
-    return _suite(read_yaml(path), path.name)
+        return replace(suite_of(read_cells(path), path.name), path=file)
+    return replace(_suite(read_yaml(path), path.name), path=file)
 
 
 def parse(content: bytes, file: str) -> Suite:

@@ -60,6 +60,8 @@ class Suite:
     name: str
     tests: tuple[SuiteTest, ...]
     about: str = ""
+    path: str = ""
+    """The file that it was read from; empty: ours."""
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:

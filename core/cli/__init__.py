@@ -28,7 +28,6 @@ from core.api.options import Named, Typed
 from core.api.printing import err, say, show_tree, teller
 from core.api.progress import SweepProgress, TrainingProgress
 from core.exceptions import InputError, SentiscopeError
-from core.numbers import whole_percent
 from core.runs.worker import stop_signals
 from core.text.pair import joined
 
@@ -223,14 +222,8 @@ def _listen_to_signals(as_json: bool) -> Iterator[Callable[[], bool]]:
         yield signalled.is_set
 
 
-def _tell_share(what: str, share: float) -> None:
-    """Print a progress line on stderr, for pages that wait for the command."""
-    say(f"{whole_percent(share)} {what}", console=err)
-
-
 LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] = {
     "progress": lambda as_json: contextlib.nullcontext(teller()),
-    "shares": lambda as_json: contextlib.nullcontext(_tell_share),
     "training": lambda as_json: TrainingProgress(err),
     "sweep": lambda as_json: SweepProgress(err, as_json),
     "stopped": _listen_to_signals,

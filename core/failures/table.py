@@ -28,12 +28,11 @@ import pandas as pd
 
 from core.data.table import Task
 from core.evaluation.scores import HALF, label_names, scored
-from core.exceptions import InputError
 from core.failures.dates import dates
 from core.failures.phrases import Phrases
 from core.runs.answers import Answers, read_answers
-from core.runs.predictions import evaluated_splits
-from core.runs.record import RunRecord, refuse_tagged
+from core.runs.predictions import evaluated_split
+from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
 T = TypeVar("T")
@@ -118,19 +117,13 @@ def read_table(store: RunStore, run: str, split: str = "") -> Table:
 
     Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
     """
-    splits = evaluated_splits(store.path(run))
-    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
+    chosen = evaluated_split(store, run, split)
     return table_of(answers_for(store, run, chosen), chosen)
 
 
 def answers_for(store: RunStore, run: str, split: str) -> Answers:
-    """Read a run's predictions of an evaluated split; raises as `read_table`."""
-    splits = evaluated_splits(store.path(run))
-    refuse_tagged(store.read(run))
-    if split not in splits:
-        found = ", ".join(splits) or "none: it is not evaluated yet"
-        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
-    return read_answers(store, store.read(run), split)
+    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
+    return read_answers(store, store.read(run), evaluated_split(store, run, split))
 
 
 def table_of(answers: Answers, split: str) -> Table:

@@ -8,7 +8,6 @@ Imports nothing heavy.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +15,6 @@ from core import evaluation
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import file_version, fingerprint
-from core.runs import errands
 from core.runs.analyses import Analysis, Offer
 from core.runs.errands import Tell
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
@@ -82,12 +80,6 @@ def measure(store: RunStore, run: str) -> Efficiency:
     return efficiency(store, record)
 
 
-def measure_apart(store: RunStore, names: Sequence[str]) -> None:
-    """Measure runs in a background process; InputError: too many wait, NotAvailable: it cannot be measured."""
-    words = ("runs", "measure", "--json", "--", *names)
-    errands.answer(store, words, f"measure-{fingerprint(sorted(names))[:16]}", "speed and memory")
-
-
 @dataclass(frozen=True)
 class Speed(Analysis[Inference]):
     """The analysis of a prediction's speed and memory on this machine."""
@@ -96,7 +88,7 @@ class Speed(Analysis[Inference]):
 
     name = "measure"
     shape = Inference
-    offer = Offer("Measure", "Measuring", "It could not be measured", "Time and memory of a prediction")
+    offer = Offer("Measure", "Measuring", "It could not be measured", "It takes seconds and is kept")
 
     @classmethod
     def of(cls, store: RunStore, run: str) -> Speed:
@@ -111,7 +103,8 @@ class Speed(Analysis[Inference]):
         return "runs", "measure", "--", self.run
 
     def find(self, tell: Tell) -> Inference:
-        """Measure speed and memory in this process."""
+        """Measure it in this process."""
+        tell("predicting on one thread", None)
         return cast(Inference, finite({**_measured(self.store, self.run), "machine": this_machine()}))
 
 

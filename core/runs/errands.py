@@ -11,36 +11,30 @@ import dataclasses
 import json
 import math
 import os
-import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from typing import IO, Annotated, Literal
 
 import msgspec
 import psutil
 
 from core import stored
 from core.atomic import storage_errors, write_text
-from core.exceptions import NotAvailable, RunDamaged, SentiscopeError
+from core.exceptions import RunDamaged, SentiscopeError
 from core.runs import queue
 from core.runs.record import Process
 from core.runs.store import RunStore, alive, describe_process, this_process
 from core.stored import Seconds
 
-TELL_SECONDS, LOOK_SECONDS = 0.5, 0.3
-"""Between two that are told, and between two looks at what a process said."""
-LONGEST_S = 1800.0
-TOLD = re.compile(r"(\d+) % (.+)")
+TELL_SECONDS = 0.5
+"""Between two that are told."""
 
 Tell = Callable[[str, float | None], None]
 """What is done now, and which share of all is done."""
-OnWait = Callable[[str, float], None]
-"""The same, where a share is always known."""
 
 
 @dataclass(frozen=True)
@@ -137,52 +131,6 @@ def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> N
             waiting = queue.in_turn(command, store.folder, f"{kind}-{files.stem}", str(time.time_ns()), queue.SHORT)
             process = spawn(store, waiting, log, OMP_NUM_THREADS="1")
     write_progress(files, describe_process(process.pid), time.time(), "waiting for its turn", None)
-
-
-def answer(store: RunStore, words: Sequence[str], name: str, what: str = "", on_wait: OnWait | None = None) -> Any:
-    """Return the JSON output of a `sentiscope` command, run in a process of its own that waits for its turn.
-
-    `on_wait` hears how far it is a few times a second; when it raises, as a page does that is left, the process is
-    ended. Raises InputError if as many wait as this server allows, and NotAvailable if `what` is measured could not be,
-    or took over half an hour.
-    """
-    queue.check_room(store.folder, queue.SHORT)
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+", encoding="utf-8") as log:
-        process = subprocess.Popen(
-            queue.in_turn(sentiscope(*words), store.folder, name, str(time.time_ns()), queue.SHORT),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=log,
-            env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "COLUMNS": "500"},
-        )
-        began = time.monotonic()
-        try:
-            while process.poll() is None:
-                if on_wait:
-                    on_wait(*_progress(_lines(log)))
-                elif time.monotonic() - began > LONGEST_S:
-                    raise NotAvailable(f"{what} waited and worked for more than half an hour; try again later")
-                time.sleep(LOOK_SECONDS)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        if process.returncode:
-            said = [line for line in _lines(log) if not TOLD.fullmatch(line)] or ["no reason was given"]
-            reason = said[-1].removeprefix("sentiscope: ")
-            raise NotAvailable(f"{what} could not be measured: {reason}" if what else reason)
-        out.seek(0)
-        return json.load(out)
-
-
-def _lines(log: IO[str]) -> list[str]:
-    log.seek(0)
-    return log.read().splitlines()
-
-
-def _progress(lines: Sequence[str]) -> tuple[str, float]:
-    told = [found for line in lines if (found := TOLD.fullmatch(line.strip()))]
-    return (told[-1][2], int(told[-1][1]) / 100) if told else ("waiting for its turn", 0.0)
 
 
 def job(files: Files) -> Job:

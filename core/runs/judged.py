@@ -153,13 +153,18 @@ def predictions_of(loaded: LoadedRun, given: Judged) -> Predictions:
 
 
 def command(run: str, wanted: Wanted) -> str:
-    """Return the command with which a person measures a run on this."""
-    words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
+    """Return what a person types to have a run measured on this."""
+    return shlex.join(["sentiscope", *words_of(run, wanted)])
+
+
+def words_of(run: str, wanted: Wanted) -> list[str]:
+    """Return the words of that command behind `sentiscope`."""
+    words = list(wanted.asked or ("evaluate", run))
     numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
     for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
         words += [name, str(value)] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
-    return shlex.join([*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))])
+    return [*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))]
 
 
 def _name(record: RunRecord, wanted: Wanted) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core import data
-from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
-from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.exceptions import DataError, InputError, NotAvailable, RunDamaged, RunNotFound
+from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 def evaluated_splits(run: Path) -> list[str]:
     """Return the splits for which a run directory has predictions, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
+
+
+def evaluated_split(store: RunStore, run: str, split: str) -> str:
+    """Return the given split of which a run has predictions; empty: test, or the last that was evaluated."""
+    splits = evaluated_splits(store.path(run))
+    refuse_tagged(store.read(run))
+    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
+    if chosen not in splits:
+        found = ", ".join(splits) or "none: it is not evaluated yet"
+        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
+    return chosen
 
 
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:

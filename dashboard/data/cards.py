@@ -1,18 +1,15 @@
-"""Analyses of data sets, kept on disk next to the runs: the data card and the TF-IDF yardsticks."""
+"""The cards of data sets, which are kept on disk beside the runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import core
 from core import data as labelled
-from core.evaluation.kept import VERSION, KeptYardsticks
+from core.evaluation.kept import VERSION
 from core.exceptions import SentiscopeError
 from core.fingerprint import fingerprint
-from core.runs import errands
 from core.runs.analyses import Analysis, Offer
 from core.runs.budget import Counts, vocabulary_settings
 from core.runs.errands import Tell
@@ -47,8 +44,10 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: Dataset, text: TextConfig) -> DataCard:
-        """Return the card of a data set as tokenized with `text`."""
-        return cls(*_place("card", data, text), data, text)
+        """Return the card of data that are read in this way."""
+        made = {"version": core.__version__, "yardstick": VERSION}
+        key = fingerprint({**made, "data": data.fingerprint, "classes": data.classes, "text": text})
+        return cls(access.library_folder() / "cards", f"card-{key}", RunStore(), data, text)
 
     @property
     def shape(self) -> Any:
@@ -63,40 +62,6 @@ class DataCard(Analysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Count words, lengths and repeats of the data."""
         return labelled.card.data_card(self.data, self.text)
-
-
-@dataclass(frozen=True, eq=False)
-class Yardsticks(Analysis[dict[str, Any]]):
-    """Scores of TF-IDF on a data set: `yardstick`, `yardstick_chars`."""
-
-    data: Dataset = field(repr=False)
-    settings: Mapping[str, Any]
-
-    name = "tfidf"
-    shape = KeptYardsticks
-    offer = Offer(
-        "Measure TF-IDF",
-        "Fitting TF-IDF with logistic regression",
-        "TF-IDF has no result",
-        "From seconds to some minutes, once",
-    )
-
-    @classmethod
-    def of(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
-        """Return the yardsticks of a data set that is read with `settings`."""
-        return cls(*_place("tfidf", data, None), data, settings)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Return the command that computes them."""
-        chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
-        words = [word for each in chosen for word in ("--set", each)]
-        return "data", "card", "--json", *words, "--", self.settings["data.name"]
-
-    def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure TF-IDF in another process; InputError: too many wait for a turn, NotAvailable: it failed."""
-        measured = errands.answer(self.store, self.words, f"tfidf-{self.data.fingerprint[:16]}", "TF-IDF")
-        return {name: measured[name] for name in KeptYardsticks.__annotations__}
 
 
 def quick(data: Dataset) -> bool:
@@ -117,9 +82,3 @@ def counts(config: RunConfig) -> Counts | None:
     except SentiscopeError:  # a training with these settings says why
         return found
     return replace(found, vocabulary=fitted.size, longest=fitted.max_length)
-
-
-def _place(kind: str, data: Dataset, text: TextConfig | None) -> tuple[Path, str, RunStore]:
-    made = {"version": core.__version__, "yardstick": VERSION}
-    key = fingerprint({**made, "data": data.fingerprint, "classes": data.classes, "text": text})
-    return access.library_folder() / "cards", f"{kind}-{key}", RunStore()

@@ -36,11 +36,7 @@ COLUMNS = {
 
 def doubted(source: Source) -> Mapping[str, Any]:
     """Read the likely label errors (`core.failures.label_errors`); NotAvailable: they were not computed."""
-    found = source.reader.analysed(LabelErrors, source.record, source.split)
-    if found is None:
-        how = f"`sentiscope errors {source.record.run} --label-errors` does it"
-        raise NotAvailable(f"nobody has looked for doubtful labels yet; {how}")
-    return found
+    return analysed(source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors")
 
 
 def _likely(found: Mapping[str, Any]) -> str:
@@ -106,12 +102,14 @@ class Shifted:
         return f"A classifier of words cannot tell {split} from training: {said}."
 
 
-def analysed(source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it") -> Found:
-    """Read the result of an analysis of `core.failures.analyses`; NotAvailable: it was not computed."""
+def analysed(
+    source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
+) -> Found:
+    """Read the result of an analysis of a split; NotAvailable: it was not computed, which `command` does."""
     found = source.reader.analysed(analysis, source.record, source.evaluated)
     if found is None:
-        how = f"`sentiscope {analysis.name} {source.record.run} --split {source.split}` does it"
-        raise NotAvailable(f"nobody has {asked} yet; {how}")
+        command = command or f"{analysis.name} {source.record.run} --split {source.split}"
+        raise NotAvailable(f"nobody has {asked} yet; `sentiscope {command}` does it")
     return found
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from core import behaviour, failures, interpret
 from core import runs as run_files
+from core.behaviour.answers import Answers
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version
@@ -189,18 +190,23 @@ class ModelReader(RunReader):
     def _suite_version(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Key:
         return self.model_version(run, asked.digest, sorted(sides.items()))
 
+    @kept(32, _suite_version)
+    def suite_answers(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Answers:
+        """Return the job of asking a run a suite; `sides` by class, where a person says what it means."""
+        return Answers.of(self.store(), run, asked, dict(sides))
+
     @kept(32, _suite_version, spinner="Asking the model")
     def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
-        """Return a run's predictions on a test suite; `sides` has the polarity of classes where a person set it."""
-        return behaviour.answers.judged(self.store(), run, asked, dict(sides))
+        """Return the answers of a run to a suite, asked now if nobody has."""
+        return self.suite_answers(run, asked, sides).judge()
 
     def behaviour(self, record: RunRecord) -> Judged:
-        """Return the run's predictions on the built-in behavioural tests; NotAvailable: it has not been asked."""
-        suite = behaviour.read.our_suite()
-        if record.task == "single" and not behaviour.answers.asked(self.store(), record.run, suite):
-            raise NotAvailable(f"it has not been asked yet; `sentiscope behave {record.run}` does it")
+        """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
         try:
-            return behaviour.answers.judged(self.store(), record.run, suite)
+            asked = Answers.of(self.store(), record.run, behaviour.read.our_suite())
+            if asked.read() is None:
+                raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
+            return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.behaviour.answers import Answers
 from core.behaviour.polarity import NONE, named
 from core.behaviour.suite import POLARITIES, Suite
 from core.data import library
@@ -19,6 +20,7 @@ from core.exceptions import InputError, SentiscopeError
 from core.failures.counter_examples import Answer, CounterExample, remove_example
 from core.fingerprint import fingerprint
 from core.numbers import count
+from core.runs import errands
 from core.runs.record import RunRecord
 from dashboard import access, selection, state
 from dashboard.data import data
@@ -31,6 +33,7 @@ from dashboard.widgets.messages import header, opening, problem
 from dashboard.widgets.runs import chosen_record, chosen_run, facts
 from dashboard.widgets.selected import inside_button
 from dashboard.widgets.style import look
+from dashboard.widgets.waiting import offer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,8 +161,13 @@ def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict
         return {}
     judged = {}
     for one in (record, *others):
+        asked = one.run, suite, sides if one is record else {}
         try:
-            judged[one.run] = data.judged(one.run, suite, sides if one is record else {})
+            answers = data.suite_answers(*asked)
+            if len(suite.texts) > Answers.AT_ONCE and errands.job(answers).status != "done":
+                offer(answers, f"ask-{one.run}")
+            else:
+                judged[one.run] = data.judged(*asked)
         except SentiscopeError as error:
             problem(f"{one.run} cannot be asked", str(error))
     return _show(figures.Behaved(judged, record.run)) if record.run in judged else {}

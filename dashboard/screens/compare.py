@@ -31,7 +31,7 @@ from dashboard.widgets.figure import caption, heading, show, show_of, show_other
 from dashboard.widgets.messages import as_sentence, empty, finding, header, opening, problem, selection_note
 from dashboard.widgets.options import asked, choose, choose_split, pick
 from dashboard.widgets.report import report_button
-from dashboard.widgets.runs import chosen_record, measure_speed
+from dashboard.widgets.runs import chosen_record, offer_speed
 from dashboard.widgets.selected import MOST as MOST_ROWS
 from dashboard.widgets.selected import inside_button, mark_cell
 from dashboard.widgets.style import look, row_height
@@ -213,8 +213,8 @@ def _costs(source: Source) -> dict[str, Table]:
     shape = COST.shape(source)  # not kept: another run, or a measurement, changes it
     show(COST, shape)
     lacking = [each.run for each in (source.record, *source.others) if data.efficiency(each).one is None]
-    if lacking and st.button("Measure speed and memory", icon=":material/timer:", key="measure"):
-        measure_speed(lacking, "Measuring on one thread", "Nothing was measured")
+    if lacking:
+        offer_speed(lacking, "Measure speed and memory", "measure", icon=":material/timer:")
     return dict(COST.numbers(shape))
 
 

@@ -12,18 +12,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.api.data import Yardsticks
 from core.config import RunConfig
 from core.data import library
 from core.data.card import measured
 from core.data.findings import plural
 from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
-from core.exceptions import DataError, NotAvailable, SentiscopeError
+from core.exceptions import DataError, NotAvailable
 from core.numbers import count
 from core.text.config import TextConfig
 from dashboard import access, state
 from dashboard.data import cards, data
-from dashboard.data.cards import DataCard, Yardsticks
+from dashboard.data.cards import DataCard
 from dashboard.figures import data as figures
 from dashboard.figures.data import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, Option, matching
@@ -32,6 +33,7 @@ from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show, show_table
 from dashboard.widgets.messages import differing, finding, header, notes, problem
+from dashboard.widgets.waiting import offer
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
@@ -186,14 +188,8 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
     wanted = Yardsticks.of(dataset, option.settings)
     measured = wanted.read()
     heading("Yardsticks", "yardstick", note="TF-IDF")
-    place = st.empty()
-    if measured is None and place.button(wanted.offer.button, key="measure", help=wanted.offer.takes):
-        try:
-            with st.spinner(wanted.offer.title, show_time=True):
-                measured = wanted.compute()
-            place.empty()
-        except SentiscopeError as error:
-            problem(wanted.offer.failed, str(error))
+    if measured is None:
+        offer(wanted, "measure", about=True)
     tables = {}
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:

@@ -19,7 +19,7 @@ from dashboard.figures.leaderboard import Board, against_yardstick, cost, findin
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import finding as show_finding
 from dashboard.widgets.messages import opening, problem, selection_note
-from dashboard.widgets.runs import measure_speed, removal_button
+from dashboard.widgets.runs import offer_speed, removal_button
 from dashboard.widgets.style import look
 
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
@@ -105,8 +105,7 @@ def _offer(record: RunRecord) -> None:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go(page)
         if record.status == "done" and not known:
-            if st.button("Measure", key=f"measure-{run}", type="tertiary", help="Time and memory of a prediction"):
-                measure_speed([run], "Measuring", "It could not be measured")
+            offer_speed([run], "Measure", f"measure-{run}", type="tertiary", help="Time and memory of a prediction")
         export_button(run, record.status)
         removal_button(run)
 

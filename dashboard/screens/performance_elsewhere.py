@@ -2,85 +2,49 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core import runs
+from core.api.evaluation import Evaluation
 from core.data import library
 from core.exceptions import SentiscopeError
 from core.numbers import count
-from core.runs import errands
-from core.runs.errands import OnWait
 from core.runs.record import RunRecord
-from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures.metrics import ELSEWHERE_CONFUSION, ELSEWHERE_METRICS, ELSEWHERE_VALUES, measured_stats
 from dashboard.widgets.bars import stats
 from dashboard.widgets.figure import caption, show
-from dashboard.widgets.messages import finding, notes, problem, progress
+from dashboard.widgets.messages import finding, notes, problem
 from dashboard.widgets.style import row_height
+from dashboard.widgets.waiting import begin, under_way
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.judged import Offered
+    from core.runs.judged import Offered, Wanted
 
+START = "elsewhere-start"
 USUAL = "test, or all"
 LEFT_OUT = "leave out"
 NONE = "nothing"
-HOW = (
-    "Nothing is trained. Its labels are matched with the classes of this run, and the rows that it was trained on are "
-    "found and counted."
-)
-
-
-@dataclass(frozen=True)
-class OtherData:
-    """The data and options of an evaluation, as `core.api.evaluate` takes them."""
-
-    run: str
-    data: str
-    split: str = ""
-    rename: Mapping[str, str] = field(default_factory=dict)
-    by: str = ""
-    against: str = ""
-    limit_test: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def words(self) -> list[str]:
-        """Return the command of the evaluation."""
-        given = {"--data": self.data, "--split": self.split, "--by": self.by, "--against": self.against}
-        given["--limit"] = str(self.limit_test or "")
-        words = [word for name, value in given.items() if value for word in (name, value)]
-        words += [word for old, new in self.rename.items() for word in ("--map", f"{old}={new}")]
-        words += [word for name, value in self.settings.items() for word in ("--set", f"{name}={value}")]
-        return ["evaluate", self.run, "--json", *words]
-
-
-def evaluate_apart(wanted: OtherData, on_wait: OnWait) -> dict[str, Any]:
-    """Run `sentiscope evaluate --json`; return its result, `on_wait` and errors as of `core.runs.errands.answer`."""
-    name = f"evaluate-{os.getpid()}-{time.time_ns()}"
-    found: dict[str, Any] = errands.answer(RunStore(), wanted.words, name, on_wait=on_wait)
-    return found
 
 
 def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
     """Show the section on other data; return the tables of the results."""
     with st.expander("Evaluate on other data"):
-        caption(HOW)
+        caption(Evaluation.offer.takes)
         chosen = _chosen()
         if chosen is not None:
             _match(record, chosen)
         return _shown(state.draft(state.ELSEWHERE, None), record)
 
 
-def _chosen() -> OtherData | None:
+def _chosen() -> Wanted | None:
+    """Return the data and how they are read, before their labels are matched."""
     known, typed = access.names(here=True), state.draft("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -106,18 +70,18 @@ def _chosen() -> OtherData | None:
     try:
         if file is not None:
             kept = library.keep_file(access.library_folder(), file.name, file.getvalue())
-            return OtherData("", str(kept), split)
+            return runs.judged.Wanted(str(kept), split)
         if name:
             settings = dict(access.option(name).settings)
             source = str(settings.pop("data.name"))
             reading = {name: value for name, value in settings.items() if name.startswith("data.")}
-            return OtherData("", source, split, settings=reading)
+            return runs.judged.Wanted(source, split, settings=reading)
     except SentiscopeError as error:
         problem("These data cannot be used", str(error))
     return None
 
 
-def _match(record: RunRecord, chosen: OtherData) -> None:
+def _match(record: RunRecord, chosen: Wanted) -> None:
     try:
         offered = data.offered(record, chosen.data, chosen.split, tuple(sorted(chosen.settings.items())))
     except SentiscopeError as error:
@@ -131,15 +95,14 @@ def _match(record: RunRecord, chosen: OtherData) -> None:
         against = st.selectbox("Against", [NONE, *others], key="elsewhere-against", width=220)
         limit = st.number_input("Rows at most", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
         by, against = ("" if each in (None, NONE) else each for each in (by, against))
-        told: dict[str, Any] = {"by": by, "against": against, "limit_test": int(limit or 0)}
-        wanted = replace(chosen, run=record.run, rename=rename, **told)
+        wanted = replace(chosen, rename=rename, limit=int(limit or 0))
+        asked = Evaluation.of(data.store(), record.run, wanted, by, against=against)
         lacking = [label for label, name in meant.items() if name is None]
-        start = st.button("Evaluate", type="primary", key="elsewhere-start", disabled=bool(lacking))
+        if begin(asked, START, primary=True, disabled=bool(lacking)):
+            state.put(state.ELSEWHERE, asked)
     if lacking:
         means, its = ("means", "its") if len(lacking) == 1 else ("mean", "their")
         caption(f"Say first what {', '.join(map(repr, lacking))} {means}, or leave {its} rows out.")
-    if start:
-        _measure(wanted)
 
 
 def _comparable(other: RunRecord, record: RunRecord) -> bool:
@@ -172,27 +135,8 @@ def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}
 
 
-def _measure(wanted: OtherData) -> None:
-    """Measure in another process; any click meanwhile, *Stop* too, ends it."""
-    st.button("Stop", icon=":material/stop:", key="elsewhere-stop", help="Nothing half done is kept")
-    place = st.empty()
-
-    def tell(what: str, share: float) -> None:
-        """Show the progress of the evaluation."""
-        with place:
-            progress("Evaluating", what, share)
-
-    try:
-        state.put(state.ELSEWHERE, evaluate_apart(wanted, tell))
-    except SentiscopeError as error:
-        place.empty()
-        problem("It could not be evaluated", str(error))
-        return
-    st.rerun()
-
-
-def _shown(measured: dict[str, Any] | None, record: RunRecord) -> dict[str, pd.DataFrame]:
-    if measured is None or measured["run"] != record.run:
+def _shown(asked: Evaluation | None, record: RunRecord) -> dict[str, pd.DataFrame]:
+    if asked is None or asked.run != record.run or under_way(asked, START) or (measured := asked.read()) is None:
         return {}
     stats(measured_stats(measured))
     for sentence in measured["warnings"]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.models.provides import provides
-from core.runs.efficiency import measure_apart
+from core.runs.efficiency import Speed
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
@@ -17,6 +18,7 @@ from dashboard.figures.naming import data_name
 from dashboard.figures.results import offered
 from dashboard.screens import PAGES
 from dashboard.widgets.messages import empty, finding, header, problem
+from dashboard.widgets.waiting import start, under_way
 
 SHORT = 20
 """Characters that the picker shows of a name; a longer one stands below it as well."""
@@ -57,15 +59,11 @@ def run_picker() -> None:
             st.html(f'<p class="s-name">{escape(state.run())}</p>')
 
 
-def measure_speed(runs: Sequence[str], doing: str, failed: str) -> None:
-    """Measure the time and memory of a prediction of runs, and run the page again; `failed` heads an error."""
-    try:
-        with st.spinner(doing):
-            measure_apart(data.store(), runs)
-    except SentiscopeError as error:
-        problem(failed, str(error))
-    else:
-        st.rerun()
+def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:
+    """Offer to measure what a prediction of runs takes, or show how far that is."""
+    speeds = {f"speed-{run}": Speed.of(data.store(), run) for run in runs}
+    if not any([under_way(speed, name, f"Measuring {speed.run}") for name, speed in speeds.items()]):
+        st.button(label, key, on_click=start, args=(speeds,), **look)
 
 
 def chosen_record() -> RunRecord | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import streamlit as st
@@ -115,18 +115,26 @@ def under_way(analysis: Analysis[Any], key: str, title: str = "") -> bool:
 
 
 def begin(
-    analysis: Analysis[Any], key: str, label: str = "", *, about: str | None = None, primary: bool = False
-) -> None:
-    """Show the button that begins an analysis."""
+    analysis: Analysis[Any],
+    key: str,
+    label: str = "",
+    *,
+    about: str | None = None,
+    primary: bool = False,
+    disabled: bool = False,
+) -> bool:
+    """Show the button that begins an analysis; return whether it was pressed."""
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     label = label or analysis.offer.button
-    st.button(label, key=key, on_click=_start, args=(analysis, key), help=about, type=kind)
+    return st.button(label, key, about, start, ({key: analysis},), type=kind, disabled=disabled)
 
 
-def _start(analysis: Analysis[Any], key: str) -> None:
-    errands.forget(analysis)
-    with state.refusals(f"{state.NOT_BEGUN}-{key}"):
-        analysis.start()
+def start(analyses: Mapping[str, Analysis[Any]]) -> None:
+    """Begin analyses; what is refused is said in the place of its key (`under_way`)."""
+    for key, analysis in analyses.items():
+        errands.forget(analysis)
+        with state.refusals(f"{state.NOT_BEGUN}-{key}"):
+            analysis.start()
 
 
 def _watch_job(files: Files, title: str, key: str) -> None:

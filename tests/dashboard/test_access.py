@@ -1,10 +1,5 @@
 """Who counts as the person who sits at this machine, and what everybody else may open."""
 
-import json
-import sys
-import types
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from pages import opened, press, words
 
@@ -13,7 +8,6 @@ from core.data.config import DataConfig
 from core.exceptions import DataError
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.data.cards import Yardsticks
 
 
 @pytest.mark.parametrize(
@@ -81,34 +75,6 @@ def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, run
     press(opened(app, "train", data=str(table)), "start")
     assert "This training cannot start" in words(app) and "no data set, file or folder here is called" in words(app)
     assert len(list(runs.glob("*/run.json"))) == 3
-
-
-WORDS = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
-MEASURED = {"yardstick": WORDS, "yardstick_chars": {**WORDS, "model": "tfidf-logreg-chars"}}
-MEASURE = """
-import sys, time
-from pathlib import Path
-here = Path(sys.argv[1])
-with (here / "at-work").open("a") as log:
-    log.write("+")
-time.sleep(0.05)
-with (here / "at-work").open("a") as log:
-    log.write("-")
-print(sys.argv[2])
-"""
-
-
-@pytest.mark.slow
-def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    command = [sys.executable, "-c", MEASURE, str(tmp_path), json.dumps({"name": "x", **MEASURED})]
-    monkeypatch.setattr("core.runs.errands.sentiscope", lambda *words: command)
-    data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
-    with ThreadPoolExecutor(5) as people:
-        found = list(people.map(lambda each: Yardsticks.of(each, {"data.name": "x"}).compute(), data))
-    assert found == [MEASURED] * 5
-    assert (tmp_path / "at-work").read_text() == "+-" * 5
-    assert all(Yardsticks.of(each, {}).read() == MEASURED for each in data)
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):

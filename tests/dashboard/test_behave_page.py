@@ -6,6 +6,7 @@ import pages
 import pytest
 from pages import press, words
 
+from core.behaviour.answers import Answers
 from core.data import library
 from core.runs.store import RunStore
 from dashboard import state
@@ -67,3 +68,11 @@ def test_classes_without_a_polarity_are_asked_about(page, runs):
     app.selectbox(key=f"{state.SIDE}calm").set_value("negative").run()
     app.selectbox(key=f"{state.SIDE}joy").set_value("positive").run()
     assert "baseline passes" in words(app)
+
+
+def test_a_large_suite_is_asked_by_a_job(page, monkeypatch):
+    monkeypatch.setattr(Answers, "AT_ONCE", 4)
+    monkeypatch.setattr(Answers, "start", Answers.compute)
+    app = page()
+    assert "passes" not in words(app) and "The model reads all texts of this suite" in words(app)
+    assert "baseline passes 0 of 3 capabilities" in words(press(app, "ask-baseline"))

@@ -4,8 +4,9 @@ import numpy as np
 import pages
 import pytest
 from answering import answering, right_where, texts
-from pages import words
+from pages import press, words
 
+from core.runs.efficiency import Speed
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow
@@ -66,3 +67,10 @@ def test_without_two_finished_runs_it_says_what_it_is_for(page):
 def test_a_sentence_is_read_by_each_model(page, runs):
     shown = words(page("finished", "baseline", text="good film"))
     assert "A finished" in shown and "no attention" in shown
+
+
+def test_speed_that_is_not_known_is_measured_by_a_job_of_each_run(page, store, monkeypatch):
+    begun = []
+    monkeypatch.setattr(Speed, "start", lambda speed: begun.append(speed.words))
+    press(page("good", "poor"), "measure")
+    assert begun == [("runs", "measure", "--", "good"), ("runs", "measure", "--", "poor")]

@@ -8,6 +8,7 @@ import pytest
 from pages import named, opened, press
 from pages import words as text_of
 
+from core.api.data import Yardsticks
 from core.config import from_dict
 from core.data.config import DataConfig
 from core.data.library import choices
@@ -188,7 +189,8 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     assert can_be_used(app)
 
 
-def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table):
+def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table, monkeypatch):
+    monkeypatch.setattr(Yardsticks, "start", Yardsticks.compute)
     assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not choices(access.library_folder())
     assert "n = 80" in text_of(press(app, "use-data"))
     assert [each.config.name for each in choices(access.library_folder())] == [str(table.resolve())]

@@ -1,20 +1,23 @@
 """*Evaluate on other data* on Performance: labels matched in a table, measured in a process, shown with warnings."""
 
 import dataclasses
+import json
 
 import pages
 import pandas as pd
 import pytest
 from pages import press
+from typer.testing import CliRunner
 
-from core import api
-from core.exceptions import NotAvailable
+from core import api, cli
+from core.api.evaluation import Evaluation
+from core.exceptions import InputError
+from core.runs import errands
 from core.runs.judged import Wanted, offered
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.figures import metrics
 from dashboard.figures.theme import LIGHT, Look
-from dashboard.screens import performance_elsewhere
 
 
 @pytest.fixture
@@ -30,12 +33,11 @@ def at_once(monkeypatch):
     """What is asked for is measured here, without waiting; the questions."""
     asked = []
 
-    def evaluate(wanted, on_wait):
-        asked.append(wanted)
-        on_wait("asking the model", 0.05)
-        return api.evaluate(**{field.name: getattr(wanted, field.name) for field in dataclasses.fields(wanted)})
+    def measure(asking):
+        asked.append(asking)
+        asking.compute()
 
-    monkeypatch.setattr(performance_elsewhere, "evaluate_apart", evaluate)
+    monkeypatch.setattr(Evaluation, "start", measure)
     monkeypatch.setattr(access, "local", lambda: True)
     return asked
 
@@ -65,8 +67,8 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     app.selectbox(key=f"elsewhere-by-{other}").set_value("source").run()
     press(app, "elsewhere-start")
     (asked,) = at_once
-    assert (asked.run, asked.data, asked.by) == ("finished", str(other), "source")
-    assert asked.rename == {"Positive": "positive", "neg": "negative"}
+    assert (asked.run, asked.wanted.data, asked.by) == ("finished", str(other), "source")
+    assert asked.wanted.rename == {"Positive": "positive", "neg": "negative"}
     shown = pages.words(app)
     assert "Metrics there" in shown and "Confusion there" in shown and "By source" in shown and "n = 30" in shown
     assert {"Metrics there", "Confusion there", "By value there"} <= {
@@ -91,7 +93,8 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
-    app.session_state[state.ELSEWHERE] = api.evaluate("baseline", store=RunStore(runs))
+    app.session_state[state.ELSEWHERE] = asked = Evaluation.of(RunStore(runs), "baseline", Wanted())
+    asked.compute()
     assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
 
 
@@ -109,32 +112,21 @@ def test_tables_have_what_was_measured(runs):
         assert figure.draw(found, look) is not None and figure.numbers(found)
 
 
-def test_the_command_is_the_one_a_person_types():
-    asked = performance_elsewhere.OtherData(
-        "first", "a.csv", "all", {"neg": "negative", "-1": ""}, "source", "other", 5, {"data.text": "t"}
-    )
-    assert asked.words[1:] == [
-        *("first", "--json", "--data", "a.csv", "--split", "all", "--by", "source", "--against", "other"),
-        *("--limit", "5", "--map", "neg=negative", "--map", "-1=", "--set", "data.text=t"),
-    ]
-
-
 @pytest.mark.slow
-def test_a_process_measures_tells_how_far_it_is_and_can_be_ended(runs, other):
-    wanted = performance_elsewhere.OtherData("finished", str(other), rename={"neg": "negative", "-1": ""})
-    told = []
-    found = performance_elsewhere.evaluate_apart(wanted, lambda what, share: told.append((what, share)))
-    assert found["n"] == 30 and found["dropped"] == {"-1": 10} and told[0][0] == "waiting for its turn"
-    half = dataclasses.replace(wanted, rename={"neg": "negative"})
-    with pytest.raises(NotAvailable, match=r"'-1' \(10 rows\)"):
-        performance_elsewhere.evaluate_apart(half, lambda what, share: None)
-
-    class Left(Exception):
-        pass
-
-    def leave(what, share):
-        raise Left
-
-    with pytest.raises(Left):
-        performance_elsewhere.evaluate_apart(wanted, leave)
-    assert not list((runs / ".queue").glob("*evaluate*"))
+def test_the_command_is_the_one_a_person_types_and_its_result_is_found_by_the_page(runs, other):
+    rename = {"neg": "negative", "-1": ""}
+    wanted = Wanted(str(other), "all", rename, 15, {"data.text": "text"})
+    asked = Evaluation.of(RunStore(runs), "finished", wanted, "source", against="baseline")
+    assert asked.words[1:] == (
+        *("finished", "--data", str(other), "--split", "all", "--limit", "15", "--set", "data.text=text"),
+        *("--map", "neg=negative", "--map", "-1=", "--by", "source", "--against", "baseline"),
+    )
+    assert asked.read() is None
+    said = json.loads(CliRunner().invoke(cli.app, [*asked.words, "--json"]).stdout)
+    found = asked.read()
+    assert found == said and found["n"] == 15 and found["dropped"] == {"-1": 10}
+    half = Evaluation.of(RunStore(runs), "finished", Wanted(str(other), rename={"neg": "negative"}))
+    assert half.read() is None
+    with pytest.raises(InputError, match=r"'-1' \(10 rows\)"):
+        half.compute()
+    assert errands.job(half).status == "failed" and "'-1'" in errands.job(half).what

@@ -1,6 +1,5 @@
 """Which answers pass, on answers that are known."""
 
-import numpy as np
 import pytest
 
 from core.behaviour.judge import judge
@@ -15,7 +14,7 @@ FIVE = sides_of("run", ("very negative", "negative", "neutral", "positive", "ver
 def asked(kind, cases, answers, sides=BINARY, **more):
     """Whether each case is passed by a run that gives these probabilities to these texts."""
     suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
-    return judge("run", suite, sides, np.array([answers[text] for text in suite.texts])).passed["t"]
+    return judge("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
 
 
 def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_it_must_not_change():
@@ -29,7 +28,7 @@ def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_
 
 def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
     suite = Suite("s", (SuiteTest("t", "c", "minimum", (Case(("a",), ("positive",)),)),))
-    found = judge("run", suite, FIVE, np.array([[0.3, 0.3, 0.0, 0.4, 0.0]]))
+    found = judge("run", suite, FIVE, [[0.3, 0.3, 0.0, 0.4, 0.0]])
     assert found.passed["t"] == (True,)
     assert found.answers["a"].label == "positive"
     assert found.answers["a"].probabilities == pytest.approx({"negative": 0.6, "neutral": 0.0, "positive": 0.4})

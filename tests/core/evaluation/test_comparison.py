@@ -54,10 +54,10 @@ def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formul
     assert McNemar(10, 0, 10).interval(0.05)[1] == 1.0
     assert McNemar(0, 10, 10).interval(0.05)[0] == -1.0
     assert McNemar(0, 0, 0).interval(0.05) == (-1.0, 1.0)
-    # Connor (1987) with δ = 0.1 and ψ = 0.3; the continuity adds about 2 / δ.
-    psi, delta = 0.3, 0.1
-    plain = ((norm.isf(0.025) * math.sqrt(psi) + norm.isf(0.2) * math.sqrt(psi - delta**2)) / delta) ** 2
-    assert plain < McNemar(200, 100, 1000).rows_needed(0.05) < plain + 1.1 * 2 / delta
+    # Connor (1987) with δ = 0.1 and ψ = 0.3: the first n with n·δ − 1 ≥ wanted·√n
+    psi, delta, needed = 0.3, 0.1, McNemar(200, 100, 1000).rows_needed(0.05)
+    wanted = norm.isf(0.025) * math.sqrt(psi) + norm.isf(0.2) * math.sqrt(psi - delta**2)
+    assert [n * delta - 1 >= wanted * math.sqrt(n) for n in (needed - 1, needed)] == [False, True]
 
 
 @pytest.mark.study

@@ -120,6 +120,14 @@ def test_repeats_are_counted_by_hand():
     assert differences._count_repeats(groups, marked, 3).tolist() == [[3, 2], [1, 2]]
 
 
+def test_of_very_many_repeats_a_sample_is_exchanged(monkeypatch):
+    keys = [str(number) for number in range(100)] * 2  # all of the other side are in the first
+    for most, sampled in ((200, False), (40, True)):
+        monkeypatch.setattr(differences, "MOST_REPEATED", most)
+        found, _ = differences._compare_repeats(keys, 100, np.random.default_rng(0), learned=True)["in training"]
+        assert (found.split < 0.9) is sampled and 10 * found.split == pytest.approx(round(10 * found.split))
+
+
 def test_a_small_difference_is_not_told_however_sure_it_is():
     few, numbers = texts(np.random.default_rng(0), 100), np.arange(6_000)
     has = (indicate((numbers < share * 6_000).astype(int), 2) for share in (0.50, 0.53))

@@ -48,7 +48,7 @@ def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
     assert planned(tmp_path) != first
     rows = [{"text": "a", "label": "negative"}, {"text": "b", "label": "positive"}]
     with open(first, encoding="utf-8") as file:
-        assert json.load(file) == rows
+        assert file.read() == json.dumps(rows, indent=1)
 
 
 @pytest.mark.parametrize(

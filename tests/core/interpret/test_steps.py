@@ -155,6 +155,14 @@ def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
 
 
 @pytest.mark.parametrize(
+    ("layer", "said"), [(1, ["Layers 2 to 3 do the same again."]), (2, ["Layer 3 does the same again."]), (3, [])]
+)
+def test_how_many_layers_follow_the_one_that_is_shown_is_said(layer, said):
+    read = [each.reading.partition(" again.") for each in steps(reader("vanilla", layers=3), TEXT, layer=layer).stages]
+    assert [before + again for before, again, _ in read if again] == said
+
+
+@pytest.mark.parametrize(
     "text", [("good good film", "film was bad"), ("good", "good"), ("good", "zzz"), ("zzz", "good")]
 )
 def test_tfidf_compares_the_texts_of_a_pair(text):

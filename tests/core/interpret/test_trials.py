@@ -7,6 +7,7 @@ import pytest
 
 from core.interpret.trials import (
     STEPS,
+    Steps,
     area,
     beaten,
     contracted,
@@ -102,3 +103,10 @@ def test_known_pushes_of_a_sum_give_the_best_area_of_all_orders(seed):
     every = [along(order) for order in permutations(range(5))]
     exact = order_of(weights, np.random.default_rng(0))
     assert along(exact) == pytest.approx(max(every)) and along(exact[::-1]) == pytest.approx(min(every))
+
+
+def test_steps_of_equal_weight_are_told_as_a_share_of_all():
+    told = []
+    steps = Steps(lambda what, share: told.append((what, share)), 2)
+    assert list(steps.over("first", 4)) == [0, 1, 2, 3] and list(steps.over("second", 2)) == [0, 1]
+    assert told == [*(("first", part / 8) for part in range(4)), ("second", 0.5), ("second", 0.75)]

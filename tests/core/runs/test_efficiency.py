@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from core import api
-from core.exceptions import InputError, NotAvailable
+from core.exceptions import InputError
 from core.runs import efficiency
 from core.runs.configuration import train_command
-from core.runs.efficiency import Efficiency, measure, measure_apart
+from core.runs.efficiency import Efficiency, measure
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, this_machine
 
@@ -67,13 +67,6 @@ def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch
         measure(store, "old")
     monkeypatch.setattr(efficiency, "this_machine", lambda: "another")
     assert found(store, "mine").one is None, "what another machine measured does not count"
-
-
-@pytest.mark.slow
-def test_apart_the_same_is_kept(store):
-    with pytest.raises(NotAvailable, match="no run 'none'"):
-        measure_apart(store, ["old", "none"])
-    assert found(store, "old").one > 0
 
 
 def test_show_and_measure_give_the_same_on_the_command_line(store):

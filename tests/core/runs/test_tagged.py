@@ -15,7 +15,9 @@ from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.runs.archive import export_file, import_run
 from core.runs.differences import split_differences
 from core.runs.store import RunStore
-from core.runs.tagged import read_tags
+from core.runs.tagged import NOWHERE, first_pieces, read_tags
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
 
 SETTINGS = {**TINY, "model.width": 16, "model.ff_width": 16, "training.epochs": 4}
 
@@ -136,3 +138,22 @@ def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
     api.train(str(file), "pretrained", settings, store=store, name="b")
     assert store.read("b").status == "done"
     assert api.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
+
+
+TEXTS = ["Almo Tarn walked to Pell .", "don't walk , Almo !", "서울에 갔다 .", "ঢাকা যাব ।", "ذهبت إلى المدينة"] * 3
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe"])
+@pytest.mark.parametrize("text", TEXTS[:5])
+def test_every_word_begins_at_a_token_of_its_own(kind, text):
+    tokenizer = fit_tokenizer(TEXTS, TextConfig(tokenizer=kind, min_freq=1))
+    places, encoded = first_pieces(tokenizer, text), tokenizer.encode(text)
+    assert len(places) == len(text.split(" ")) and NOWHERE not in places
+    assert places == sorted(set(places))
+    for place, word in zip(places, encoded.text.split(), strict=True):
+        assert word.startswith(encoded.tokens[place].strip())
+
+
+def test_words_that_were_cut_off_are_nowhere():
+    tokenizer = fit_tokenizer(TEXTS, TextConfig(min_freq=1, max_length=4))
+    assert first_pieces(tokenizer, "Almo Tarn walked to Pell .") == [0, 1, 2, 3, NOWHERE, NOWHERE]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.clusters import clipped, clusters, joined, whole
+from core.text.clusters import clipped, clusters, direction, joined, quoted, whole
 from core.text.typed import typed_words
 
 SAMPLES = (
@@ -78,3 +78,25 @@ def test_a_text_that_fits_stays_as_it_is_and_spans_that_share_a_cluster_become_o
     assert clipped("👨‍👩‍👧 and", 4) == "…"
     assert whole("\r\n", 1) == 0
     assert joined("12️⃣", [(0, 2), (2, 4)]) == [(0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("not bad", "ltr"),
+        ("", "ltr"),
+        ("감사합니다 ক্ষমা 2024!", "ltr"),
+        ("الفيلم رائع", "rtl"),
+        ("שלום!", "rtl"),
+        ("@user12 RT الفيلم رائع جداً، شكراً", "rtl"),
+        ("he said شكراً and went on", "ltr"),
+    ],
+)
+def test_most_letters_decide(text, way):
+    assert direction(text) == way
+
+
+def test_a_quoted_text_keeps_its_marks_on_its_side():
+    assert quoted("bad!") == "“bad!”"
+    assert quoted("شكراً!") == "“\u2068شكراً!\u2069”"
+    assert quoted("감사" * 40, 5) == "“감사감사…”"

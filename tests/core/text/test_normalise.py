@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.normalise import normalise, steps
+from core.text.normalise import as_read, normalise, steps
+from core.text.tokenizers import fit_tokenizer
 
 TEXTS = st.text(max_size=60)
 
@@ -123,3 +124,24 @@ def test_steps_lists_only_what_changed_and_ends_at_the_result():
         ("blanks folded", "see <user>"),
     ]
     assert steps("plain", TextConfig()) == []
+
+
+ALIKE = ["So good!", "so good !", "so  good!", "so good", "SO GOOD!", "sooo good!"]
+ALIKE += ["so good! http://a.b/c", "так добре!"]
+
+
+@pytest.mark.parametrize("tokenizer", ["word", "bpe"])
+@pytest.mark.parametrize("normaliser", ["none", "lower", "tweet", "tweet-clean"])
+@pytest.mark.parametrize("marks", [False, True])
+def test_texts_are_equal_as_read_exactly_where_a_tokenizer_cuts_them_alike(tokenizer, normaliser, marks):
+    config = TextConfig(normaliser, marks, marks, tokenizer=tokenizer, min_freq=1)
+    keys = as_read(ALIKE, config)
+    ids = fit_tokenizer(ALIKE * 3, config).encode_batch(ALIKE)
+    for one in range(len(ALIKE)):
+        for other in range(one):
+            assert (keys[one] == keys[other]) == (ids[one] == ids[other]), (ALIKE[one], ALIKE[other])
+
+
+def test_an_unknown_word_keeps_texts_apart():
+    first, second = as_read(["a zyzzyva", "a quokka"], TextConfig(min_freq=2))
+    assert first != second

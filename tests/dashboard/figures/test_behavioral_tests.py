@@ -1,6 +1,5 @@
 """Failure rates by capability, what is said of them, and the cases that a run does not pass."""
 
-import numpy as np
 import pytest
 
 from core.behaviour.judge import judge
@@ -31,7 +30,7 @@ SUITE = Suite(
 def judged(run: str, wrong: set[str]):
     """A run that is wrong on the tests of these names alone."""
     rows = [[0.9, 0.1] if text.split()[0] in wrong else [0.2, 0.8] for text in SUITE.texts]
-    return judge(run, SUITE, SIDES, np.array(rows))
+    return judge(run, SUITE, SIDES, rows)
 
 
 @pytest.fixture
@@ -95,8 +94,8 @@ FEW = Suite(
 @pytest.fixture
 def asked_few() -> behavior.Behaved:
     # texts: a, b, A, very b
-    one = judge("one", FEW, SIDES, np.array([[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]]))
-    two = judge("two", FEW, SIDES, np.array([[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]]))
+    one = judge("one", FEW, SIDES, [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]])
+    two = judge("two", FEW, SIDES, [[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]])
     return behavior.Behaved({"one": one, "two": two}, "one")
 
 
