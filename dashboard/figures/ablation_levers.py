@@ -1,4 +1,4 @@
-"""Through which part an answer comes: what it loses when a head, a component, a gate or a lexicon falls silent.
+"""Ablation of parts: how an answer changes when a head, a component, a gate or a lexicon is switched off.
 
 Silent means that a part says nothing, or that it says everywhere the mean of what it says: a switch, and `silent` in
 the link. On a page each cell is a lever too: pressed, its part is silent in that way. A λ stands above the column that
@@ -51,7 +51,7 @@ SILENT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Levers:
-    """The parts of a model with their pushes, and what is changed."""
+    """The ablation effects of a model's parts on one text, and the current edits."""
 
     record: RunRecord
     trained: SentenceView
@@ -71,7 +71,7 @@ class Levers:
 
 
 def levers(source: Source) -> Levers:
-    """Return those of a text with maps; raises as `heads.attended`."""
+    """Read the ablation effects of a text's parts; NotAvailable: the model or the text has no maps."""
     view, record, edits = attended(source), source.record, source.edits
     of = record.run, source.text, target(source)
     trained = source.reader.sentence(record.run, source.text)
@@ -186,7 +186,7 @@ class _Painter:
         token: int | None = None,
         silent: Sequence[str] = (),
     ) -> list[Cells]:
-        """Return the cell of a part at a place (from 0); nothing where the core has not asked for it.
+        """Return the cell of a part at a place (from 0); nothing where the core has not computed it.
 
         `keys` is what the link calls it, `silent` what the link says when it is, if that is more. `how` is written in
         place of its push while it is silent; empty: it speaks.
@@ -219,7 +219,7 @@ class _Painter:
 
 
 def _how(place: Any, off: Container[Any], level: Container[Any]) -> str:
-    """Return what is written in place of the push of a silent part; empty: it speaks."""
+    """Return the word that replaces the push of a silent part; empty: the part is not silent."""
     return "off" if place in off else MEAN if place in level else ""
 
 

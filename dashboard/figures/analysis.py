@@ -29,7 +29,7 @@ _OF_ROWS = ("groups",)
 
 
 class Known:
-    """What is known of the rows of a split, whatever is selected; shared, nobody changes it."""
+    """Cached facts about the rows of a split, independent of any selection; shared, and never changed."""
 
     def __init__(self, table: Table, tagged: Tagged, nearest: Nearest) -> None:
         self.table, self.tagged, self.nearest = table, tagged, nearest
@@ -41,11 +41,7 @@ class Known:
         self._beside: dict[str, Known] = {}
 
     def beside(self, run: str) -> Known:
-        """Return the same with the tag of what another run says otherwise; no run, or tags are being found: itself.
-
-        Raises:
-            InputError: that run is not of these rows.
-        """
+        """Add a tag for what another run predicts otherwise; no run or no tags yet: itself. InputError: other rows."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -57,7 +53,7 @@ class Known:
         return self._beside[run]
 
     def once(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return what does not depend on the selection, found when it is first wanted."""
+        """Return a value that does not depend on the selection, computed when it is first needed."""
         if name not in self._once:
             self._once[name] = make()
         found: Found = self._once[name]
@@ -71,7 +67,7 @@ class Known:
 
     @cached_property
     def bare(self) -> Facets:
-        """Return the words that need no tags."""
+        """Return the words of the filter that need no tags."""
         return Facets(self.table)
 
     @property
@@ -90,7 +86,7 @@ class Known:
         return self.once("groups", lambda: grouped_columns(self.table))
 
     def find(self, prepare: Callable[[], None] = lambda: None) -> None:
-        """Find all tags, and `prepare` what else is to be there: seconds where this machine has never seen the run."""
+        """Find all tags, and `prepare` what else is needed: seconds where this machine has never seen the run."""
         _ = self.tagged.there, self.facets
         prepare()
         self.whole = True
@@ -98,7 +94,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A selection of the rows."""
+    """The rows of a split that a query selects, in reading order."""
 
     known: Known
     select: str
@@ -124,12 +120,12 @@ class Analysis:
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """Return the rules."""
+        """Return the rules of the selection."""
         return self.selected.clauses
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return (n,) bool."""
+        """Return the (n,) bool mask of the selected rows."""
         found = np.zeros(len(self.table), bool)
         found[self.places] = True
         return found
@@ -146,7 +142,7 @@ class Analysis:
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """Return of each rule the rows, (n,) bool."""
+        """Return the (n,) bool mask of each rule."""
         known = {option.clause: option.has for facet in self.facets for option in facet.options}
         group = self.selected.group.keys if self.selected.group else ()
         asked = self.table, self.known.tagged, lambda digest: group, self.coded
@@ -154,7 +150,7 @@ class Analysis:
 
     @property
     def said(self) -> str:
-        """Say the selection in words."""
+        """Describe the selection in words."""
         return in_words(self.clauses, self.selected.group)
 
     @property
@@ -166,22 +162,13 @@ class Analysis:
 
 
 def make_known(store: RunStore, record: RunRecord, split: str) -> Known:
-    """Return what is known of a split that a run was evaluated on; tags are found when they are asked for.
-
-    Raises:
-        RunDamaged: the predictions cannot be read.
-    """
+    """Return the facts about an evaluated split; tags are found on demand. RunDamaged: unreadable predictions."""
     table = read_table(store, record.run, split)
     tagged = Tagged(store, table)
     return Known(table, tagged, Nearest(table, tagged.training))
 
 
 def analyse(known: Known, text: str, store: RunStore, coded: Coded | None = None) -> Analysis:
-    """Select rows as a link has them.
-
-    Raises:
-        InputError: a rule is not understood, or the sentences are not kept any more.
-        RunDamaged: what was kept cannot be read.
-    """
+    """Select rows by a link's query; InputError: a rule is wrong or sentences are gone, RunDamaged: unreadable data."""
     coded = Codes(store.folder, data_of(known.table.record)).coded() if coded is None else coded
     return Analysis(known, text, select(parse(text), known.table, known.tagged, store, coded), coded)

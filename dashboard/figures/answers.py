@@ -1,4 +1,4 @@
-"""Who gets which answer: the threshold as a person has chosen it, and the decision that follows from it."""
+"""The chosen decision threshold, and the predictions that follow from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATIOS = Span(0.0, 1000.0, 1.0)
 
 
 def rules(source: Source) -> list[str]:
-    """Return what the threshold can be about; empty where there is nothing to choose."""
+    """List what the threshold can apply to; empty where there is nothing to choose."""
     classes = list(source.report.classes)
     if source.record.task == "multi":
         return classes
@@ -28,7 +28,7 @@ def rules(source: Source) -> list[str]:
 
 
 def one_class(source: Source) -> str:
-    """Return the class, or label, that the threshold is about; empty where it is about the top answer."""
+    """Return the class, or label, that the threshold applies to; empty where it applies to the top answer."""
     classes = source.report.classes
     if source.record.task == "single" and len(classes) == 2:
         return classes[1]
@@ -37,14 +37,14 @@ def one_class(source: Source) -> str:
 
 
 def of_class(report: Report, name: str) -> tuple[NDArray[np.bool_], Floats]:
-    """Return (n,) who is of a class, and (n,) the probability that the model gives it."""
+    """Return (n,) the membership in a class, and (n,) the probability that the model gives it."""
     number = report.classes.index(name)
     own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
     return own, report.probabilities[:, number]
 
 
 def _cheapest(source: Source) -> float:
-    """Return the threshold that costs least on validation; NotAvailable: it was not evaluated."""
+    """Find the threshold that costs least on validation; NotAvailable: it was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.report(source.record, VALIDATION)
@@ -60,7 +60,7 @@ def _limit(source: Source) -> float:
 
 
 def _span(name: str) -> Callable[[Source], Span | tuple[()]]:
-    """Return the slider of this name where it is the one that counts."""
+    """Return a function that gives the slider of this name its range where it is the active one."""
     return lambda source: SHARE if slider(source).name == name else ()
 
 
@@ -116,12 +116,12 @@ def slider(source: Source) -> Option:
 
 
 def decision(source: Source) -> Decision:
-    """Decide as chosen."""
+    """Decide every row of the source's report at the chosen threshold."""
     return decided(source, source.report)
 
 
 def decided(source: Source, report: Report) -> Decision:
-    """Decide as chosen, about a report of other probabilities."""
+    """Decide every row of a report with other probabilities at the chosen threshold."""
     threshold = float(source.chosen(slider(source)))
     rule: Any = source.chosen(RULE) if rules(source) else ANSWER
     if source.record.task == "multi":

@@ -1,4 +1,4 @@
-"""What the heads of one sentence do: maps side by side, and the weight of each component."""
+"""Attention maps of one sentence side by side, and the weight of each component."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ DUST = 1e-5  # below this share of the largest weight a difference is rounding
 
 
 def full_colour(rows: Sequence[MapRow]) -> float:
-    """Return the weight of the strongest colour: the 98.5th percentile of |weight| of what is shown together.
+    """Return the weight of the strongest colour: the 98.5th percentile of |weight| over all maps that are shown.
 
     A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
     all weights are 0 but for rounding, it is the largest.
@@ -117,12 +117,12 @@ def full_colour(rows: Sequence[MapRow]) -> float:
 
 
 def coefficient_names(components: int, subtracts: bool) -> list[str]:
-    """Return `λ₁`, `λ₂` … as they stand in the sum; `−λ₁` where a model subtracts."""
+    """Return the coefficients as written in the sum: `λ₁`, `λ₂` …; `−λ₁` where a model subtracts."""
     return [f"{'−' if subtracts else ''}λ{subscript(i)}" for i in range(1, components)]
 
 
 def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
-    """Return what each component contributes (coefficient times map), and what their sum is.
+    """Return the contribution of each component (coefficient times map), and their sum.
 
     Components are (N, H, L, L) maps after softmax, coefficients (N, H, L) with their signs, one for each reading token,
     `combined` is (H, L, L); `subtracts`: the model writes its sum with a minus (differential attention).
@@ -136,7 +136,7 @@ def component_rows(components: Floats, coefficients: Floats, combined: Floats, s
 
 
 def map_names(components: int, subtracts: bool) -> list[str]:
-    """Return `A₀`, `λ₁A₁` … as they stand in the sum."""
+    """Return the maps as written in the sum: `A₀`, `λ₁A₁` …."""
     named = enumerate(coefficient_names(components, subtracts), start=1)
     return [f"A{subscript(0)}", *(f"{name}A{subscript(i)}" for i, name in named)]
 
@@ -155,7 +155,7 @@ def map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """Draw all maps (H, L, L) on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
+    """Draw all maps (H, L, L) on one scale: rows as given, heads as columns; negative weights are hatched.
 
     Args:
         rows: At least one.

@@ -1,4 +1,4 @@
-"""Failure rates by capability and run, what they come to in a sentence, and the cases that a run does not pass."""
+"""Failure rates by capability and run, a sentence that sums them up, and the cases that a run fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 
 @dataclass(frozen=True)
 class Behaved:
-    """Runs that were asked a suite, and the one of which the page speaks."""
+    """Results of behavioural tests of several runs, and the run that the page is about."""
 
     judged: Mapping[str, Judged]
     """By run."""
@@ -47,7 +47,7 @@ class Behaved:
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
-        """Return the worst of that run first; what it cannot be asked last."""
+        """Return the capabilities, highest failure rate of the page's run first; those that it cannot be asked last."""
         return sorted(self.report["capabilities"], key=lambda each: -_rate(each["rates"][self.run]))
 
 
@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def finding(behaved: Behaved) -> tuple[str, str]:
-    """Say what the rates come to, and what stands behind it."""
+    """Summarise the failure rates in a sentence, with the evidence in a second text."""
     run = behaved.run
     asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
     kinds = {
@@ -94,7 +94,7 @@ def _differences(behaved: Behaved) -> list[str]:
 
 
 def consistent(behaved: Behaved) -> str:
-    """Count how many contrast sets are right as a whole, of each run; empty without any."""
+    """Count the fully correct contrast sets of each run, in words; empty without any."""
     sets = {name: [0, 0] for name in behaved.runs}
     for each in behaved.report["capabilities"]:
         for name, rate in each["rates"].items():
@@ -186,7 +186,7 @@ TO = " → "
 
 @dataclass(frozen=True)
 class Failing:
-    """Cases of a capability, or of one of its tests, that a run does not pass."""
+    """Cases of a capability, or of one of its tests, that a run fails."""
 
     behaved: Behaved
     name: str
@@ -201,7 +201,7 @@ class Failing:
 
 
 def failing(behaved: Behaved, picked: str, run: str) -> Failing:
-    """Return what a run does not pass of a picked row."""
+    """Collect the cases of a picked row that a run fails."""
     kind, _, name = picked.partition(" ")
     judged = behaved.judged[run]
     tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]
@@ -211,7 +211,7 @@ def failing(behaved: Behaved, picked: str, run: str) -> Failing:
 
 
 def failing_table(found: Failing) -> pd.DataFrame:
-    """Return a row for each case: the texts, the test, what was expected, and what every run says.
+    """Return a row for each case: the texts, the test, the expectation, and the answer of every run.
 
     A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
     with their probabilities. `text` is the one to look into: the last.
@@ -235,7 +235,7 @@ def _expected(answer: Answer, case: Case) -> float:
 
 
 def _told(answer: Answer, case: Case) -> str:
-    """Write the probability of what is expected; where nothing is, the answer with its own."""
+    """Write the probability of the expected answer; without an expectation, the answer with its own."""
     if case.expected:
         return number(_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0

@@ -1,4 +1,4 @@
-"""May an explanation be believed: what each test of each method came to, and the curves behind it."""
+"""Faithfulness of explanations: the results of each test of each method, and the curves behind them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_ASKED = "not asked"
 
 @dataclass(frozen=True)
 class Believed:
-    """What was measured of a run."""
+    """Faithfulness measurements of a run, with a verdict on each method."""
 
     found: Belief
 
@@ -47,7 +47,7 @@ class Believed:
 
 
 def believed(source: Source) -> Believed:
-    """Return what is kept of a run; NotAvailable: nothing was measured yet."""
+    """Read the faithfulness measurements of a run; NotAvailable: nothing was measured yet."""
     found = source.reader.belief(source.record)
     if found is None:
         raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
@@ -55,7 +55,7 @@ def believed(source: Source) -> Believed:
 
 
 def verdict_line(shown: Believed, method: str) -> str:
-    """Say the verdict on a method and what speaks against it."""
+    """Write the verdict on a method and the tests that count against it."""
     said = shown.verdicts[method]
     against = {
         state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
@@ -84,13 +84,15 @@ def _spoken(held: Number) -> str:
 
 
 def table(shown: Believed) -> IntervalTable:
-    """Declare a row for each method and a column for each test."""
+    """Build a table with a row for each method and a column for each test."""
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
 
     def judge(found: Measured) -> Words:
+        """Write the verdict on a method."""
         return Words(shown.verdicts[found.method].verdict, strong=True)
 
     def judge_by(name: str) -> Callable[[Measured], Words]:
+        """Return a function that writes the cell of a test."""
         return lambda found: _cell(name, found, shown.verdicts[found.method])
 
     return IntervalTable(
@@ -174,7 +176,7 @@ METHOD = Option("believed", "Method", _methods, "Whose order of words is drawn."
 
 @dataclass(frozen=True)
 class Along:
-    """The curves of one method."""
+    """The insertion and deletion curves of one method."""
 
     measured: Measured
     verdict: str
@@ -182,7 +184,7 @@ class Along:
 
 
 def along(source: Source) -> Along:
-    """Return the curves of the chosen method; raises as `believed`."""
+    """Read the curves of the chosen method; NotAvailable: nothing was measured yet."""
     shown, method = believed(source), source.chosen(METHOD)
     found = next(each for each in shown.found.methods if each.method == method)
     return Along(found, verdict_line(shown, found.method), shown.found.sentences)
@@ -246,7 +248,7 @@ def _reading_along(shown: Along) -> str:
 
 
 def curve_table(shown: Along) -> pd.DataFrame:
-    """Return a row for each point of each curve; that of random order has words put back."""
+    """Return a row for each point of each curve; the curve of random order is of insertion."""
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()

@@ -1,4 +1,4 @@
-"""What probabilities are worth: calibration, and what mistakes cost at every threshold."""
+"""Calibration of probabilities, and the cost of errors at every threshold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dashboard.figures.theme import Look, blend
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose probability lies in one tenth: what was claimed and what came true."""
+    """Rows whose probability lies in one tenth: the mean probability and the observed share."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Bin:
 
 
 def reliability(decision: Decision) -> list[Bin]:
-    """Return the bins that hold a row: mean probability and share of rows that are so, with its 95 % interval."""
+    """Compute the bins that hold a row: mean probability, and observed share with its 95 % interval."""
     happened = decision.correct if decision.positive is None else decision.labels == decision.positive
     places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
     bins = []
@@ -68,7 +68,7 @@ def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
 
 
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
-    """Draw what came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
+    """Draw the observed share in each bin of the probability, as bars with n; the diagonal would be perfect."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     figure.add_bar(
@@ -93,7 +93,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
 
 @dataclass(frozen=True)
 class Reliability:
-    """A decision whose probabilities are compared with what came true."""
+    """A decision whose probabilities are compared with the observed outcomes."""
 
     decision: Decision
     bins: Sequence[Bin]
@@ -167,7 +167,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 
 @dataclass(frozen=True)
 class Costs:
-    """What a class costs over all thresholds, and at the chosen one."""
+    """The cost of errors on a class over all thresholds, and at the chosen one."""
 
     name: str
     ratio: float

@@ -1,4 +1,4 @@
-"""How clearly the classes are apart: silhouettes of a map, and silhouettes and purity layer by layer."""
+"""Class separation: silhouettes of a map, and silhouettes and purity layer by layer."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
 
 @dataclass(frozen=True)
 class Silhouettes:
-    """Both spaces of a map."""
+    """Silhouettes of a map in both spaces."""
 
     shown: Mapped
     spaces: list[Spectrum]
@@ -104,7 +104,7 @@ class Silhouettes:
 
 
 def silhouettes(source: Source) -> Silhouettes:
-    """Return how clearly the classes of a map are apart; NotAvailable: no map, or nothing to compare on it."""
+    """Read how well the classes of a map are separated; NotAvailable: no map, or nothing to compare on it."""
     shown = source.once(mapped)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
@@ -139,14 +139,14 @@ SILHOUETTES = Figure(
 
 @dataclass(frozen=True)
 class Depths:
-    """Every stage of a run on a split."""
+    """Class separation at every stage of a run on a split."""
 
     layers: Layers
     chosen: str = HEAD  # the stage of the map
 
 
 def depths(source: Source) -> Depths:
-    """Return the stages of a source; NotAvailable: there are no layers, or nobody has read them."""
+    """Read the class separation at every stage; NotAvailable: there are no layers, or they were not computed."""
     found = source.reader.layers(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
@@ -155,7 +155,7 @@ def depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Draw two lines from the embedding to the head, with what chance would give."""
+    """Draw purity and silhouette from the embedding to the head, with the purity by chance."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": template(look)})

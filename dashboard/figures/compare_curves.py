@@ -1,4 +1,4 @@
-"""What several models do over all thresholds, what their probabilities are worth, where their λ ended, their costs."""
+"""Several models compared: ROC curves, calibration, λ by layer, and accuracy against cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CLASS = Option(
 
 
 def _decisions(source: Source) -> Iterator[tuple[str, Decision]]:
-    """Yield each model, and how its first run decides about the class at 0.5."""
+    """Yield each model with the decisions of its first run about the class at 0.5."""
     number = source.record.classes.index(str(source.chosen(CLASS)))
     names = (f"not {source.record.classes[number]}", source.record.classes[number])
     for side in source.sides.sides:
@@ -51,13 +51,13 @@ def _decisions(source: Source) -> Iterator[tuple[str, Decision]]:
 
 
 def label(source: Source, side: Side) -> str:
-    """Return letter and name of a model."""
+    """Return the letter and the name of a model."""
     return f"{letter_of(source, side)} {side.name}"
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """A curve for each model."""
+    """A ROC curve for each model."""
 
     curves: Sequence[Curve]
     about: str
@@ -87,7 +87,7 @@ ROC = Figure(
 
 @dataclass(frozen=True)
 class Reliabilities:
-    """The bins of each model."""
+    """The calibration bins of each model."""
 
     models: Sequence[tuple[str, Sequence[Bin]]]
     about: str
@@ -101,7 +101,7 @@ def _reliabilities(source: Source) -> Reliabilities:
 
 
 def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
-    """Draw what came true of what was claimed, a line for each model."""
+    """Draw the observed share against the claimed probability, a line for each model."""
     figure = Panels(look, [[""]], height=400)
     dotted_line(figure, (0, 1), look)
     for place, (name, bins) in enumerate(shape.models):
@@ -248,7 +248,7 @@ class Costs:
 
     @property
     def best(self) -> dict[str, list[Point]]:
-        """Return by cost, cheapest first, the models that no other beats in both."""
+        """Return for each cost the models that no other beats in both, cheapest first."""
         sign = 1 if named(self.metric).better == "higher" else -1
         found: dict[str, list[Point]] = {name: [] for name in self.panels}
         for name, front in found.items():

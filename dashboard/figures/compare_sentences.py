@@ -1,4 +1,4 @@
-"""Several models on the same sentences: who is right where, who says what, and where each looks."""
+"""Several models on the same sentences: which are right, what they predict, and where they attend."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WHO = Option(
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A sentence in one model."""
+    """The attention map of a sentence in one model."""
 
     name: str
     answer: str
@@ -90,7 +90,7 @@ SHADE = {True: 0.32, False: 0.45}
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """What two runs say of n sentences; one run of each model."""
+    """The answers of two runs to n sentences; one run of each model."""
 
     names: tuple[str, str]
     letters: tuple[str, str]
@@ -109,12 +109,12 @@ class Matrix:
 
     @property
     def about_right(self) -> bool:
-        """Tell whether its cells are of right and wrong, and not of answers."""
+        """Tell whether its cells count right and wrong answers, and not classes."""
         return self.kinds == RIGHTS
 
     @property
     def told_by_label(self) -> bool:
-        """Tell whether cell and label say what each of the two says: the cell, or of two classes both."""
+        """Tell whether cell and label determine both answers: cells of classes, or two classes in all."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property
@@ -128,11 +128,11 @@ class Matrix:
         return np.flatnonzero((self.first == one) & (self.second == other))
 
     def said(self, one: int, other: int) -> str:
-        """Say a cell in words."""
+        """Describe a cell in words."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
     def small(self, one: int, other: int) -> str:
-        """Say what stands below the count of a cell."""
+        """Write the line below the count of a cell."""
         a, b = self.letters
         if self.about_right:
             return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
@@ -151,7 +151,7 @@ CELLS = Option(
 
 
 def matrix(source: Source) -> Matrix:
-    """Return the chosen pair; of several seeds the first pair of runs."""
+    """Read the answers of the chosen pair; of several seeds, of the first pair of runs."""
     sides = chosen_pair(source)
     run, one, other = next(iter(paired(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
@@ -190,7 +190,7 @@ def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
 
 
 def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
-    """Colour who alone is right by its own, both right grey, both wrong magenta; answers by how many."""
+    """Colour a cell: right alone in its model's colour, both right grey, both wrong magenta; answers by count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
         alone = [(colour(look, place), share) for place in shape.colours]
@@ -204,12 +204,13 @@ def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
 
 
 def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """Return these sentences: text, label, what each of the two says, and how sure each is of it."""
+    """Return these sentences: text, label, and the answer of each model with its probability."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
 
     def words(labels: np.ndarray) -> list[str]:
+        """Return the labels of the rows by name."""
         return label_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
 
     found = {"text": texts, "label": words(first.labels)}
@@ -246,5 +247,5 @@ MATRIX = Figure(
 
 
 def differing(shape: Matrix) -> NDArray[np.int64]:
-    """Return the sentences of which exactly one of the two is right."""
+    """Find the sentences that exactly one of the two gets right."""
     return np.flatnonzero(shape.right[0] != shape.right[1])

@@ -32,7 +32,7 @@ MOST = 6
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What `core.runs.comparison.compare` found for one metric."""
+    """The result of `core.runs.comparison.compare` for one metric."""
 
     found: Mapping[str, Any]
     metric: str
@@ -53,12 +53,12 @@ class Comparison:
 
     @property
     def told(self) -> str:
-        """Say what the pairs say together."""
+        """Summarise all pairs in a sentence."""
         return finding(self.pairs)
 
     @property
     def closest(self) -> str:
-        """Name the first pair that cannot be told apart, with how many rows it would take; empty: there is none."""
+        """Describe the first undecided pair, and how many rows would decide it; empty: there is none."""
         found = [pair for pair in self.pairs if not better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
@@ -69,7 +69,7 @@ class Comparison:
 
 
 def metric_names(source: Source) -> list[str]:
-    """Return what these runs can be compared by, the usual metric first."""
+    """Return the metrics that can compare these runs, the usual one first."""
     task = source.record.task
     tuned = [f"{TUNED}{name}" for name in thresholded()] if task == "multi" else []
     return list(dict.fromkeys([USUAL[task][0], *metrics_of(task, ordered=source.record.ordered), *tuned]))
@@ -120,23 +120,27 @@ def colour(look: Look, place: int) -> str:
 
 
 def models_table(shape: Comparison, look: Look) -> IntervalTable:
-    """Declare a row for each model."""
+    """Build a table with a row for each model."""
     rows = [
         {**model, **model["metrics"][shape.metric], "colour": colour(look, place)}
         for place, model in enumerate(shape.models)
     ]
 
     def call(row: Mapping[str, Any]) -> Words:
+        """Write the letter and the name of a model."""
         return Words(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
 
     def write_value(row: Mapping[str, Any]) -> str:
+        """Write the mean with its interval."""
         return plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
     def write_seeds(row: Mapping[str, Any]) -> str:
+        """Write the number of seeds or folds, and their deviation."""
         spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark(row: Mapping[str, Any]) -> Mark:
+        """Mark the mean with its interval."""
         low, high = row["interval"] or (None, None)
         return Mark(row["mean"], low, high, colour=row["colour"])
 
@@ -173,24 +177,28 @@ _AXIS = partial(axis, zero=0.0, signed=True)
 
 
 def _csv_of(tests: Sequence[Test]) -> Declared:
-    """Declare all that is known of a test, the ends of its interval apart, the verdict last."""
+    """Build the CSV columns of a test: all its fields, then the ends of its interval, and the verdict last."""
     keys = [key for key in tests[0] if key != "interval"]
     return columns.also(*keys, low="interval.0", high="interval.1", verdict=verdict)
 
 
 def pairs_table(shape: Comparison) -> IntervalTable:
-    """Declare a row for each difference."""
+    """Build a table with a row for each difference."""
 
     def join(pair: Test, sign: str) -> str:
+        """Join the letters of a pair with a sign."""
         return f"{shape.letters[pair['first']]}{sign}{shape.letters[pair['second']]}"
 
     def judge(pair: Test) -> Words:
+        """Write the verdict on a pair."""
         return Words(verdict({**pair, "rows_needed": None}, shape.letters), strong=bool(better(pair)))
 
     def write_rows(pair: Test) -> str:
+        """Write how many rows an undecided pair needs."""
         return "" if better(pair) or not pair["rows_needed"] else rough(pair["rows_needed"])
 
     def call(pair: Test) -> Words:
+        """Write a pair by its letters."""
         return Words(join(pair, " − "), title=f"{pair['first']} − {pair['second']}")
 
     return IntervalTable(
@@ -262,7 +270,7 @@ def can_be_chosen(source: Source) -> bool:
 
 
 def _first_column(source: Source) -> str:
-    """Return the data column with the fewest values of which each has `ENOUGH` rows; without one the label."""
+    """Return the data column with the fewest values that all have `ENOUGH` rows; without one the label."""
     names = _columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
@@ -310,11 +318,12 @@ def _read_where(source: Source) -> Where:
 
 
 def where_table(shape: Where) -> IntervalTable:
-    """Declare a row for each value."""
+    """Build a table with a row for each value."""
     one, other = shape.letters
     left, right = (other, one) if named(shape.metric).better == "higher" else (one, other)
 
     def call(test: Test) -> Words:
+        """Write a value, in bold where the two differ."""
         return Words(test["value"], strong=bool(better(test)))
 
     return IntervalTable(

@@ -1,4 +1,4 @@
-"""What is taken for what, and how sure the answers are."""
+"""Confusion matrix, and confidence of right and wrong answers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _cell_text(cell: int, share: float, normalised: bool) -> str:
 
 
 def _cell_colour(share: float, correct: bool, look: Look) -> str:
-    """Grey for correct, magenta by strength for an error; never so strong that ink cannot be read on it."""
+    """Colour a cell: grey if correct, magenta by strength for an error, always light enough to read ink on it."""
     t = look.tokens
     if correct:
         return blend(t.paper, t.right, 0.08 + 0.3 * share)
@@ -99,14 +99,14 @@ CELLS = Option(
 
 @dataclass(frozen=True)
 class Matrix:
-    """A decision, counted; `shares`: the share of the row is the large number in a cell."""
+    """The confusion matrix of a decision; `shares`: the share of the row is the large number in a cell."""
 
     decision: Decision
     shares: bool
 
 
 def matrix(source: Source) -> Matrix:
-    """Return what is confused with what."""
+    """Read the confusion matrix at the chosen threshold."""
     return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
 
 

@@ -34,7 +34,7 @@ OTHER_TEXT = Option(
 
 
 def read_sentence(source: Source) -> SentenceView:
-    """Return what a source reads, be it an empty text."""
+    """Read the text of a source, even an empty one."""
     return source.reader.sentence(source.record.run, source.text, source.edits)
 
 
@@ -59,7 +59,7 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """The words of two readings, those that correspond side by side."""
+    """The words of two readings, aligned with each other."""
 
     now: Words
     other: Words
@@ -68,7 +68,7 @@ class Contrast:
 
 
 def pair_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
-    """Pair the words of two texts: equal ones, and in between one after the other."""
+    """Align the words of two texts: equal ones, and in between one after the other."""
     pairs: list[Pair] = []
     matcher = SequenceMatcher(None, [each.lower() for each in now], [each.lower() for each in other], autojunk=False)
     for _, start, end, from_, to in matcher.get_opcodes():
@@ -77,11 +77,7 @@ def pair_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
 
 
 def match_class(now: Source, other: Source) -> Source:
-    """Return the other reading with pushes towards the class of this one.
-
-    Raises:
-        NotAvailable: one reads no word, or the other has no such class.
-    """
+    """Return the other reading with pushes towards this one's class; NotAvailable: no word read, or no such class."""
     about = target(now)
     if about not in other.record.classes:
         raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
@@ -94,7 +90,7 @@ def match_class(now: Source, other: Source) -> Source:
 
 
 def contrast_readings(now: Source, other: Source) -> Contrast:
-    """Pair the words of both readings, with their pushes towards the same class; raises as `match_class`."""
+    """Align the words of both readings and their pushes to one class; NotAvailable: no common class, or no word."""
     same = match_class(now, other)
     mine, theirs = WORDS.shape(now), WORDS.shape(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
@@ -102,7 +98,7 @@ def contrast_readings(now: Source, other: Source) -> Contrast:
 
 
 def read_other(source: Source) -> Source:
-    """Return what a reading is compared with, another sentence, another run, or both; NotAvailable: none is named."""
+    """Return the reading to compare with: another sentence, another run, or both; NotAvailable: none is named."""
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
     text = str(source.chosen(OTHER_TEXT))
@@ -113,7 +109,7 @@ def read_other(source: Source) -> Source:
 
 
 def contrast_table(shape: Contrast) -> pd.DataFrame:
-    """Return a row for each pair of words: the word and its push here and there, and the difference."""
+    """Return a row for each pair of words: the word and its push in both readings, and the difference."""
     rows = []
     for mine, theirs in shape.pairs:
         word, push = _word(shape.now, mine)

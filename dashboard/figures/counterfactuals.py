@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Searching:
-    """A search of one visitor, which goes on a slice at a time, so that it can be watched and stopped."""
+    """A visitor's search, which advances a slice at a time, so that it can be watched and stopped."""
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
         self.asked = asked
@@ -35,7 +35,7 @@ class Searching:
         self._states = states
 
     def advance(self, seconds: float) -> None:
-        """Go on for about so long; a step takes a few tenths of a second on a large model."""
+        """Search for about so many seconds; a step takes a few tenths of a second on a large model."""
         until = monotonic() + seconds
         while self.running and monotonic() < until:
             found = next(self._states, None)
@@ -43,7 +43,7 @@ class Searching:
             self.found = found or self.found
 
     def stop(self) -> None:
-        """Stop; what was found stays."""
+        """Stop the search; its results stay."""
         self.running, self.stopped = False, True
 
     @property
@@ -53,7 +53,7 @@ class Searching:
 
 
 def progress_line(search: Searching) -> str:
-    """Say how far a search is."""
+    """Write how far a search is."""
     found = search.found
     best = "no other answer yet"
     if found.flip:
@@ -62,7 +62,7 @@ def progress_line(search: Searching) -> str:
 
 
 def verdict(search: Searching) -> tuple[str, str]:
-    """Say at the end of a search what it found: a heading and a sentence."""
+    """Write the result of a finished search: a heading and a sentence."""
     found, flips = search.found, search.flips
     read = f"Texts read: {count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
@@ -89,7 +89,7 @@ def allowed_line(allowed: Allowed) -> str:
 
 
 def replacement_lines(allowed: Allowed) -> list[str]:
-    """List what may stand in the place of each word."""
+    """List the possible replacements of each word."""
     return [
         f"{word} → {', '.join(str(move.instead) for move in moves)}"
         for (_, word), moves in groupby(allowed.replacements, key=lambda move: (move.start, move.word))
@@ -138,7 +138,7 @@ DAY = len("2026-01-31")
 
 @dataclass(frozen=True)
 class ClassList:
-    """The list of the class, the last first, as far as it is shown; `said` by run, `total` are kept."""
+    """The counter-examples of the class that are shown, the last first, with the answers of each run."""
 
     rows: Sequence[CounterExample]
     said: Mapping[str, Sequence[Answer]]
@@ -147,13 +147,13 @@ class ClassList:
 
     @property
     def breaking(self) -> tuple[int, int]:
-        """Count at how many the chosen run is wrong today, and how many have a class of its own."""
+        """Count the examples that the chosen run gets wrong today, and those that have one of its classes."""
         known = [each.breaks for each in self.said.get(self.run, ()) if each.breaks is not None]
         return sum(known), len(known)
 
 
 def examples_table(shown: ClassList) -> pd.DataFrame:
-    """Return the list as it can be trained on, and of each run what it `says` and its probability of the label."""
+    """Return the list as it can be trained on, with each run's answer and its probability of the label."""
     table = example_table(shown.rows)
     for run, said in shown.said.items():
         table[f"{run} says"] = [each.said for each in said]

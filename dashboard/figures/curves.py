@@ -1,4 +1,4 @@
-"""What a training run has logged, as curves over epochs."""
+"""The log of a training run, as curves over epochs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.training.history import History
 
 @dataclass(frozen=True)
 class Curves:
-    """What a training run has logged so far; every x is in epochs (2.5 = half way through the third)."""
+    """The log of a training run so far; every x is in epochs (2.5 = half way through the third)."""
 
     epochs: int
     """Planned; the axis is as long as this from the first step on."""
@@ -59,6 +59,7 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
     per_epoch = steps_per_epoch(history, epochs, steps)
 
     def x(row: Mapping[str, Any]) -> float:
+        """Convert the step of a row to epochs."""
         return row["step"] / per_epoch
 
     losses = [row for row in history.kind("step") if row.get("loss") is not None]
@@ -90,7 +91,7 @@ LOGGED_STEPS = 200
 
 
 def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
-    """Divide by the plan (`steps` of the whole training), or as the history shows where that is 0."""
+    """Compute it from the plan (`steps` of the whole training), or from the history where that is 0."""
     if steps:
         return steps / epochs
     if ends := history.kind("epoch"):

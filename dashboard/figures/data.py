@@ -1,4 +1,4 @@
-"""What is known of a data set before any training: its splits, classes, lengths, yardstick; as tables and drawn."""
+"""A data set before any training: its splits, classes, lengths and baseline, as tables and charts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED = 6  # more classes than this share one colour: seven are too many to dist
 
 
 def percent(share: float) -> str:
-    """Write a share as `12.3 %`; something that is there is never `0.0 %`."""
+    """Write a share as `12.3 %`; a share above 0 is never `0.0 %`."""
     if 0 < share < 0.0005:
         return "< 0.1 %"
     return "0 %" if share == 0 else f"{100 * share:.1f} %"
@@ -62,7 +62,7 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def as_read_text(card: Mapping[str, Any]) -> str:
-    """Say what the columns of texts that are equal as read mean, with the settings by which they were read."""
+    """Explain the columns of texts that are equal as read, with the settings by which they were read."""
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -74,6 +74,7 @@ def split_words(table: pd.DataFrame) -> pd.DataFrame:
     """Return `split_table` as a person reads it: nothing where nothing can be."""
 
     def words(name: str, cell: Any) -> str:
+        """Write a cell; empty where there is no value."""
         if pd.isna(cell):
             return ""
         return percent(float(cell)) if name in ("unknown", "cut", "inside a training text") else count(round(cell))
@@ -97,7 +98,7 @@ def class_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def length_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the histogram of every split, the last bin of which holds everything beyond as well."""
+    """Return the length histogram of every split; its last bin also holds everything longer."""
     parts = []
     for name, split in card["splits"].items():
         edges, rows = split["tokens"]["histogram"]["edges"], split["tokens"]["histogram"]["rows"]
@@ -106,7 +107,7 @@ def length_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def phenomenon_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return the rows of each named phenomenon in each split, and what TF-IDF gets right; empty: none is named."""
+    """Return the rows of each phenomenon in each split, with TF-IDF's accuracy; empty: none is named."""
     counts = {name: split["phenomena"] for name, split in card["splits"].items() if "phenomena" in split}
     if not counts:
         return pd.DataFrame()
@@ -122,7 +123,7 @@ READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
 
 
 def yardstick_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return what TF-IDF with logistic regression reaches on every split but train, a yardstick after the other.
+    """Return the scores of TF-IDF with logistic regression on every split but train, one baseline after the other.
 
     With several labels per text it has no accuracy but F1 at the thresholds tuned on validation, and AUPR.
     """
@@ -155,7 +156,7 @@ def cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return what models reached (`core.data.card.measured`), a row for each, with 95 % intervals over the rows."""
+    """Return the scores of models (`core.data.card.measured`), a row for each, with 95 % intervals over the rows."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
@@ -175,7 +176,7 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
 
 
 def measured_phenomena(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Return accuracy by phenomenon, a column for each model that was measured on it; what TF-IDF gets wrong first."""
+    """Return accuracy by phenomenon, a column for each measured model; the lowest of TF-IDF first."""
     models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
     table = pd.DataFrame({name: found for name, found in models.items() if found})
     return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
@@ -297,7 +298,7 @@ CLASSES = Figure[Balance](
 
 @dataclass(frozen=True)
 class Lengths:
-    """How long the texts of a split are."""
+    """The text lengths of a split."""
 
     split: str
     about: Mapping[str, Any]  # what the card of the data set says of it
@@ -305,7 +306,7 @@ class Lengths:
 
 
 def draw_lengths(shown: Lengths, look: Look) -> go.Figure:
-    """Draw a histogram of lengths, and where the model stops reading."""
+    """Draw a histogram of lengths, and the length at which the model stops reading."""
     t, tokens = look.tokens, shown.about["tokens"]
     edges, rows = tokens["histogram"]["edges"], tokens["histogram"]["rows"]
     bins = list(itertools.pairwise(edges))
@@ -353,7 +354,7 @@ LENGTHS = Figure[Lengths](
 
 @dataclass(frozen=True)
 class Measured:
-    """What models once reached on exactly this content, when, on how many texts."""
+    """The recorded scores of models on exactly this content, with their date and number of texts."""
 
     table: pd.DataFrame  # that of `measured_phenomena`: the first model is the yardstick
     date: str

@@ -1,4 +1,4 @@
-"""What may be wrong with the data: likely label errors, how a split differs from training, what else is analysed."""
+"""Quality of the data: likely label errors, shift between a split and training, and further analyses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = {
 
 
 def doubted(source: Source) -> Mapping[str, Any]:
-    """Return what `core.failures.label_errors.label_errors` found; NotAvailable: nobody has looked."""
+    """Read the likely label errors (`core.failures.label_errors`); NotAvailable: they were not computed."""
     found = source.reader.analysed(LabelErrors, source.record, source.split)
     if found is None:
         how = f"`sentiscope errors {source.record.run} --label-errors` does it"
@@ -49,7 +49,7 @@ def _likely(found: Mapping[str, Any]) -> str:
 
 
 def conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
-    """Return texts that stand in the data with several labels."""
+    """Return texts that occur in the data with several labels."""
     said = [
         (each["text"], ", ".join(f"{name} {number}" for name, number in each["labels"].items()))
         for each in found["conflicts"]
@@ -87,7 +87,7 @@ WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
 
 @dataclass(frozen=True)
 class Shifted:
-    """What was found of a split."""
+    """The shift between training and a split."""
 
     found: Mapping[str, Any]  # as `core.failures.shift.shift` gives it
     split: str
@@ -95,7 +95,7 @@ class Shifted:
 
     @property
     def sentence(self) -> str:
-        """Say the one number in words."""
+        """Describe the AUC in a sentence."""
         if self.found["left_out"]:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
@@ -107,7 +107,7 @@ class Shifted:
 
 
 def analysed(source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it") -> Found:
-    """Return what an analysis of `core.failures.analyses` found; NotAvailable: nobody has asked."""
+    """Read the result of an analysis of `core.failures.analyses`; NotAvailable: it was not computed."""
     found = source.reader.analysed(analysis, source.record, source.evaluated)
     if found is None:
         how = f"`sentiscope {analysis.name} {source.record.run} --split {source.split}` does it"
@@ -116,7 +116,7 @@ def analysed(source: Source, analysis: type[SplitAnalysis[Found]], asked: str = 
 
 
 def shifted(source: Source) -> Shifted:
-    """Return what was found; NotAvailable: nobody has looked."""
+    """Read the shift between training and the split; NotAvailable: it was not computed."""
     found = analysed(source, DatasetShift, f"compared {source.split} with training")
     return Shifted(found, source.split)
 
@@ -152,7 +152,7 @@ def _mark_odds(each: Mapping[str, Any]) -> Mark:
 
 
 def shift_words_table(shown: Shifted) -> IntervalTable:
-    """Declare a row for each word or phrase, those of the split first."""
+    """Build a table with a row for each word or phrase, those of the split first."""
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
@@ -210,7 +210,7 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
 
 
 def analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
-    """Declare the figure of an analysis that has none of its own: `rows` as a table, other numbers as its note."""
+    """Build the figure of an analysis without one of its own: `rows` as a table, other numbers as its note."""
     offer: Any = analysis.offer
     return Figure(
         analysis.name,

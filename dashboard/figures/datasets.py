@@ -1,4 +1,4 @@
-"""What data can be chosen here, and a data set as tables: its splits, its rows, one text on its way to tokens."""
+"""The data sets that can be chosen here, and one data set as tables: its splits, its rows, a text and its tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Piece:
-    """One token of a text, and what becomes of it."""
+    """One token of a text, and whether the model knows and reads it."""
 
     token: str
     id: int
@@ -59,7 +59,7 @@ class Filters:
 
 
 def options(folder: Path, hub: bool) -> list[Option]:
-    """Return first what can be opened here: built-in, own files, local copies, the hub; then how to get the rest."""
+    """List first what can be opened here: built-in, own files, local copies, the hub; then how to get the rest."""
     scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
     own = []
     for choice in library.choices(folder):  # without settings that are left to inspection
@@ -131,7 +131,7 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
 
 
 def phenomena(dataset: Dataset) -> list[str]:
-    """Return the phenomena that the training split names, by alphabet."""
+    """List the phenomena that the training split names, by alphabet."""
     rows = dataset.splits[TRAIN]
     return sorted(map(str, rows["phenomenon"].dropna().unique())) if "phenomenon" in rows else []
 

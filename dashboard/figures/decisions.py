@@ -1,4 +1,4 @@
-"""What a run says of a split: its report, what is known of each text, and its decision at a threshold."""
+"""Predictions of a run on a split: its report, a table of its texts, and its decisions at a threshold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Report:
-    """What a run says of one split, from its saved predictions."""
+    """The saved predictions of a run on one split."""
 
     classes: tuple[str, ...]
     examples: pd.DataFrame
@@ -61,7 +61,7 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
 
 
 def answer_probability(probabilities: Floats, *, multi: bool) -> Floats:
-    """(n, C) → (n,) that of the prediction: the most probable class, or of several labels exactly those above 0.5."""
+    """Return (n,) the probability of each answer: of the top class, or of exactly the labels above 0.5."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
@@ -103,7 +103,7 @@ ANSWER = "top answer"
 
 @dataclass(frozen=True)
 class Decision:
-    """Who gets which answer at a threshold, over the rows that get one."""
+    """The answers at a threshold, over the rows that get one."""
 
     classes: tuple[str, ...]
     """The answers: those of the model, or "not X" and X where one class stands against the rest."""
@@ -174,7 +174,7 @@ def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule
 
 
 def bands_of(report: Report, decision: Decision, number: int) -> Bands | None:
-    """Return how far the curves of a class could have run otherwise; kept, as a threshold only moves along them."""
+    """Return the confidence bands of a class's curves; cached, as a threshold only moves along them."""
     least = decision.threshold if len(decision.rows) < decision.total else 0.0
     key = decision.classes[number], least
     if key not in report.kept:
@@ -221,7 +221,7 @@ def class_table(decision: Decision) -> pd.DataFrame:
 
 
 def sample(decision: Decision) -> str:
-    """Say on how many texts the figures of a decision rest."""
+    """Write the number of texts behind the figures of a decision."""
     return f"n = {count(len(decision.rows))}"
 
 
@@ -255,7 +255,7 @@ def first_label(report: Report) -> str:
 
 
 def dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
-    """Draw a reference from 0 to 1: the diagonal, or what is reached without a model."""
+    """Draw a reference line from 0 to 1: the diagonal, or the level without a model."""
     line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
     figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
 

@@ -31,25 +31,28 @@ class _Canvas:
     marks: list[str] = field(default_factory=list)
 
     def box(self, x: float, y: float, width: float, height: float, **style: object) -> None:
+        """Add a rounded box."""
         shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"{_attributes(style)}/>'
         self.marks.append(shape)
 
     def text(self, x: float, y: float, words: str, **style: object) -> None:
+        """Add a line of text."""
         self.marks.append(f'<text x="{x:g}" y="{y:g}"{_attributes(style)}>{escape(words)}</text>')
 
     def path(self, way: str, **style: object) -> None:
+        """Add a line along a path."""
         style = {"fill": "none", "stroke": self.look.tokens.muted, "stroke-width": 1.5, **style}
         self.marks.append(f'<path d="{way}"{_attributes(style)}/>')
 
     def arrow(self, to: float) -> None:
-        """From here straight down."""
+        """Draw an arrow from here straight down."""
         self.path(f"M{CENTRE:g} {self.y:g}V{to:g}")
         self.path(f"M{CENTRE - 4:g} {to - 5:g}L{CENTRE:g} {to:g}L{CENTRE + 4:g} {to - 5:g}")
         self.y = to
 
 
 def diagram(parts: Sequence[Part], look: Look) -> str:
-    """Return the drawing as a document of its own; `described` is its alternative text."""
+    """Draw the model as an SVG document, with its description as alternative text."""
     canvas, tokens = _Canvas(look, 16), look.tokens
     canvas.text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
     canvas.text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")
@@ -70,7 +73,7 @@ def diagram(parts: Sequence[Part], look: Look) -> str:
 
 
 def described(parts: Sequence[Part]) -> str:
-    """Say the same in words, in the same order."""
+    """Describe the diagram in words, in the same order."""
     return "From text to answer: " + "; ".join(_sentences(parts)) + "."
 
 
@@ -113,7 +116,7 @@ def _layers(canvas: _Canvas, layer: Sequence[Part]) -> None:
 
 
 def _sum(canvas: _Canvas, left: float) -> None:
-    """Draw where a branch comes back to what went around it."""
+    """Draw where a branch joins its residual connection."""
     y = canvas.y + GAP
     canvas.arrow(y - 8)
     canvas.path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")

@@ -45,7 +45,7 @@ OF = Option(
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """A template and what each run says of every step."""
+    """A template and the probabilities of each run at every step."""
 
     template: str
     target: str
@@ -55,12 +55,12 @@ class Distance:
 
     @property
     def notes(self) -> list[str]:
-        """Return what is unknown or cut off."""
+        """Return the notes on unknown words and truncated texts."""
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
 class Asked(NamedTuple):
-    """What runs are asked."""
+    """The runs, the filled template and the class that are compared."""
 
     runs: list[RunRecord]
     steps: tuple[Step, ...]
@@ -68,12 +68,7 @@ class Asked(NamedTuple):
 
 
 def asked(source: Source, insert: str = FILLER) -> Asked:
-    """Read the text of a source as a template, or one of ours by its name, for its run and all others.
-
-    Raises:
-        NotAvailable: no place is marked in it, or a run lacks the class.
-        InputError: it cannot be filled.
-    """
+    """Fill the template of a source, text or name; NotAvailable: no place or class, InputError: it cannot be filled."""
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = steps(source.text, insert), str(source.chosen(OF))
@@ -84,7 +79,7 @@ def asked(source: Source, insert: str = FILLER) -> Asked:
 
 
 def distance(source: Source, insert: str = FILLER) -> Distance:
-    """Return what all of them say of it; raises as `asked`."""
+    """Measure how each run follows the template; NotAvailable: no place or class, InputError: cannot be filled."""
     runs, filled, target = asked(source, insert)
     reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
     # Of several classes or labels another one may win below or above 0.5.
@@ -92,7 +87,7 @@ def distance(source: Source, insert: str = FILLER) -> Distance:
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:
-    """Draw P over the words between: a colour and a mark for each run, dashed without the negation."""
+    """Draw P by the number of words between: a colour and a mark for each run, dashed without the negation."""
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
     ends, chance = [], f"P({escape_text(shape.target)})"

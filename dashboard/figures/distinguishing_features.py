@@ -1,4 +1,4 @@
-"""Words, own columns and tags that a selection has more often, and clouds of the words of each outcome."""
+"""Words, columns and tags that are more frequent in a selection, and word clouds of each outcome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORDS_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class Overrepresented:
-    """What a selection says more often."""
+    """The words that a selection has more often."""
 
     analysis: Analysis
     found: Sequence[Overused]
@@ -57,7 +57,7 @@ def _mark_odds(each: Overused) -> Mark:
 
 
 def words_table(shown: Overrepresented) -> IntervalTable:
-    """Declare a row for each phrase."""
+    """Build a table with a row for each phrase."""
     return IntervalTable(
         "Words and phrases that the selection has more often",
         (
@@ -103,13 +103,13 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Marked:
-    """What marks a selection, as `core.failures.facets.marking` gives it."""
+    """The features that distinguish a selection, as `core.failures.facets.marking` gives them."""
 
     analysis: Analysis
     found: Sequence[Mapping[str, Any]]
 
     def rule(self, row: Mapping[str, Any]) -> str:
-        """Return the rule that selects what the selection has more of; empty: no rule can."""
+        """Return the rule that selects the rows with a feature; empty: no rule can."""
         name, label = ("tag", called(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
@@ -122,17 +122,20 @@ def marked(of: Analysis) -> Marked:
 
 
 def columns_table(shown: Marked) -> IntervalTable:
-    """Declare a row for each column and tag."""
+    """Build a table with a row for each column and tag."""
 
     def is_sure(row: Mapping[str, Any]) -> bool:
+        """Tell whether a feature is significant after Holm's correction."""
         return row["p_holm"] is not None and row["p_holm"] < ALPHA
 
     def call(row: Mapping[str, Any]) -> Words:
+        """Write the name of a column or tag, with its value."""
         if row["kind"] == "tag":
             return words_of(row["name"], "" if row["value"] == YES else row["value"])
         return Words(row["name"], small=row["value"])
 
     def mark(row: Mapping[str, Any]) -> Mark:
+        """Mark the share of the selection against that of the rest."""
         share, rest = row["share"], row["rest_share"]
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_sure(row), reference=rest, said=said)
@@ -211,12 +214,12 @@ class Outcomes:
     sizes: Mapping[str, int]
 
     def id(self, outcome: str, words: str) -> str:
-        """Return the id of a word of an outcome, as it is picked."""
+        """Return the ID by which a word of an outcome is picked."""
         return f"{outcome}: {words}"
 
     @property
     def picked(self) -> str:
-        """The word of an outcome whose rules are the whole selection; empty: none."""
+        """Return the ID of the word of an outcome whose rules are the whole selection; empty: none."""
         rules = {str(clause) for clause in self.analysis.clauses}
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
         return next((self.id(*one) for one in each if set(self.rules(*one)) == rules), "")
@@ -240,7 +243,7 @@ def find_outcomes(of: Analysis, name: str) -> Outcomes:
 
 
 def scale_letters(found: Mapping[str, Sequence[Overused]]) -> dict[str, list[float]]:
-    """Return the size of each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
+    """Scale each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
     top = max((each.log_odds for some in found.values() for each in some), default=1.0)
     return {
         name: [SMALLEST + (LARGEST - SMALLEST) * each.log_odds / top for each in some] for name, some in found.items()
@@ -248,7 +251,7 @@ def scale_letters(found: Mapping[str, Sequence[Overused]]) -> dict[str, list[flo
 
 
 def arrange_words(places: Sequence[int]) -> list[int]:
-    """Arrange places from the largest word on: it stands in the middle, smaller ones to either side by turns."""
+    """Arrange places, the largest word first, so that it is in the middle and the others alternate at either side."""
     return [*reversed(places[1::2]), *places[::2]]
 
 

@@ -1,6 +1,6 @@
-"""What a figure is drawn as: a chart of Plotly's, a table, or one of our own components.
+"""Kinds of drawings: a Plotly chart, a table, or one of our own components.
 
-Each shows itself in a notebook, and `fragment` writes each into a document that opens without a network.
+Each shows itself in a notebook, and can be written into a document that opens without a network.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ _TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 @cache
 def asset(name: str) -> str:
-    """Return a constant of the dashboard: a style sheet or script kept in `assets/`."""
+    """Read a constant of the dashboard: a style sheet or script in `assets/`."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def as_draw(script: str) -> str:
-    """Return the module of one of our components as a script that defines the function `draw`."""
+    """Convert the module of one of our components to a script that defines the function `draw`."""
     return script.replace("export default", "const draw =")
 
 
 class Kept(go.Figure):
-    """A chart that is shown again and again: it is put into words for the browser once."""
+    """A chart that is serialised for the browser once and shown many times."""
 
     def __init__(self, drawn: go.Figure) -> None:
         super().__init__()
         self.__dict__["_words"] = drawn.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the words of the chart; whoever takes them must not change them."""
+        """Return the serialised chart, which a caller must not change."""
         words: dict[str, Any] = self.__dict__["_words"]
         return words
 
 
 @dataclass(frozen=True)
 class Column:
-    """How a column is headed and written."""
+    """The heading and the format of a column."""
 
     label: str = ""  # empty: its name in the table
     help: str = ""
@@ -85,7 +85,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers to be read; `columns` by name, those that need no words of their own are left out."""
+    """Numbers to be read; `columns` by name, only those that need a heading or format of their own."""
 
     rows: pd.DataFrame
     columns: Mapping[str, Column] = field(default_factory=dict)
@@ -93,11 +93,11 @@ class Table:
     title: str = ""  # above it where it stands alone
 
     def column(self, name: str) -> Column:
-        """Return the words of a column."""
+        """Return the heading and the format of a column."""
         return self.columns.get(name, Column())
 
     def html(self) -> str:
-        """Write it as markup without a style of its own; whatever a person wrote is escaped."""
+        """Write the table as HTML without a style of its own; texts of people are escaped."""
         names = [str(name) for name in self.rows]
         columns = [(self.column(name), self._side(name)) for name in names]
         head = "".join(
@@ -137,7 +137,7 @@ def _cell(value: Any, decimals: int | None) -> str:
 
 @dataclass(frozen=True)
 class Component:
-    """What one of our components draws: its script and style lie in `assets/` under its name.
+    """A drawing by one of our components: its script and style lie in `assets/` under its name.
 
     The script is a module whose default export takes `data` and `parentElement`, which holds an element of the class
     `name`. It sets what a person wrote as text only. Exported files and notebooks run the same script.
@@ -191,7 +191,7 @@ Drawing: TypeAlias = go.Figure | Table | Component
 
 
 def titled(drawing: Drawing, words: str) -> Drawing:
-    """Return the same with its heading, for where it stands alone."""
+    """Return the drawing with a heading, for use outside a page."""
     if not isinstance(drawing, go.Figure):
         return replace(drawing, title=words)
     drawing.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
@@ -199,7 +199,7 @@ def titled(drawing: Drawing, words: str) -> Drawing:
 
 
 def fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
-    """Write it as a part of an HTML document.
+    """Write a drawing as a part of an HTML document.
 
     Args:
         drawing: What is drawn.

@@ -1,4 +1,4 @@
-"""Where sentences lie on a map, and how far the map can be believed."""
+"""Maps of sentences in embedding space, and measures of how far a map can be trusted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hover_words(points: pd.DataFrame) -> list[str]:
 
 
 def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
-    """Return what lies along each axis; nothing where a direction means nothing."""
+    """Return the meaning of each axis; nothing where a direction means nothing."""
     if not made.explained:
         return [""] * config.dimensions
     of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
@@ -46,12 +46,12 @@ def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
 
 
 def map_name(config: ProjectionConfig) -> str:
-    """Return `t-SNE, 2-D`."""
+    """Return the name of a map, such as `t-SNE, 2-D`."""
     return f"{NAMES[config.method]}, {config.dimensions}-D"
 
 
 def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
-    """Return how far the map can be believed."""
+    """Return the numbers that show how far the map can be trusted."""
     quality, n = made.quality, len(made.quality.rows)
     stats = []
     if not quality.reason:
@@ -65,7 +65,7 @@ def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[St
 
 
 def point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
-    """Return the map as a table: row, coordinates, silhouettes where measured, and what is known of the sentence."""
+    """Return the map as a table: row, coordinates, silhouettes where measured, and the columns of the points."""
     axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
     table = pd.DataFrame({"row": made.rows, **axes})
     if not made.quality.reason:
@@ -149,7 +149,7 @@ FIND = Option(
 
 @dataclass(frozen=True)
 class Mapped:
-    """A split on a map."""
+    """The sentences of a split on a map."""
 
     files: MapFiles
     made: Projection
@@ -177,12 +177,12 @@ class Mapped:
 
     @property
     def config(self) -> ProjectionConfig:
-        """Return what kind of map it is."""
+        """Return the settings of the map."""
         return self.files.config
 
 
 def containing(points: pd.DataFrame, find: str) -> np.ndarray:
-    """Return (n,) bool: the sentences that a rule `text~` has; none where nothing is asked."""
+    """Return (n,) bool: the sentences that a rule `text~` selects; none where nothing is searched."""
     if not find.strip():
         return np.zeros(len(points), bool)
     found: np.ndarray = points["text"].str.casefold().str.contains(find.strip().casefold(), regex=False).to_numpy(bool)
@@ -198,7 +198,7 @@ def map_config(source: Source) -> ProjectionConfig:
 
 
 def mapped(source: Source) -> Mapped:
-    """Return a map that is there: PCA is made, others are read; NotAvailable: not yet, or it cannot be of this run."""
+    """Read a map: PCA is computed, others must be stored; NotAvailable: not yet, or it cannot be of this run."""
     record, reader, config = source.record, source.reader, map_config(source)
     if "pooled" not in provides(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence")

@@ -27,7 +27,7 @@ _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4",
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Every property with the errors among its rows."""
+    """Every tag and value of a column with the errors among its rows."""
 
     analysis: Analysis
     rows: Sequence[Mapping[str, Any]]
@@ -49,18 +49,14 @@ class Gathered:
 
 
 def gathered(of: Analysis) -> Gathered:
-    """Return the errors of all rows of the split, whatever is selected of them.
-
-    Raises:
-        NotAvailable: its tags are still being found.
-    """
+    """Count the errors by tag and column value over the whole split; NotAvailable: tags are still being found."""
     tags, rules = of.tags, {str(clause) for clause in of.clauses}
     rows = of.known.once("risks", lambda: risks(of.known.facets, tags, of.table.wrong))
     return Gathered(of, rows, next((row["tag"] for row in rows if row["tag"] in rules), ""))
 
 
 def _apart(row: Mapping[str, Any]) -> bool:
-    """Tell whether an error brings it about, or it is one by definition."""
+    """Tell whether a tag follows from errors, as their effect or by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
@@ -92,18 +88,18 @@ def _log(ratio: float | None, most: float) -> float:
 
 
 def name_of(rule: str) -> str:
-    """Name what a rule selects: `negation`, `source web`."""
+    """Name the rows that a rule selects: `negation`, `source web`."""
     name, _, value = rule.partition("=")
     return called(value) if name == TAG else f"{name} {said_value(value)}"
 
 
 def said_value(value: str) -> str:
-    """Say a value of an own column."""
+    """Write a value of an own column."""
     return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
 
 
 def words_of(tag: str, small: str = "") -> Words:
-    """Name a tag in a table; of another run that says something else the run stands behind it."""
+    """Write a tag for a table; if it compares with another run, with the name of that run."""
     name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (called(tag), "")
     return Words(name, small=small or (f"with {run}" if run else ""), title=about(tag))
 
@@ -114,15 +110,17 @@ def _name_tag(row: Mapping[str, Any]) -> Words:
 
 
 def rates_table(found: Gathered) -> IntervalTable:
-    """Declare a row for each property."""
+    """Build a table with a row for each tag and value of a column."""
     few = found.few
 
     def excess(row: Mapping[str, Any]) -> str:
+        """Write the excess errors, or the errors where there are counts only."""
         if few:
             return count(row["wrong"])
         return "" if _apart(row) or row["excess"] is None else signed(row["excess"], 0)
 
     def ratio(row: Mapping[str, Any]) -> Mark:
+        """Mark the risk ratio; nothing for a tag that follows from errors."""
         return Mark() if _apart(row) else ratio_mark(row)
 
     return IntervalTable(
@@ -182,7 +180,7 @@ class Sliced:
 
 
 def sliced(of: Analysis) -> Sliced:
-    """Return the slices of the split, whatever is selected; raises as `gathered`."""
+    """Find the slices of the whole split; NotAvailable: its tags are still being found."""
     _ = of.tags
     found = of.known.once("slices", lambda: found_slices(of.known.facets, of.table.wrong))
     rules = {str(clause) for clause in of.clauses}
@@ -197,7 +195,7 @@ def _told(one: FoundSlice) -> dict[str, Any]:
 
 
 def slices_table(shown: Sliced) -> IntervalTable:
-    """Declare a row for each slice."""
+    """Build a table with a row for each slice."""
     return IntervalTable(
         "Slices that go wrong more often",
         (
@@ -240,7 +238,7 @@ WORTH = 1.0
 
 
 class Step(NamedTuple):
-    """A step that the numbers bear out."""
+    """A recommended next step with its evidence."""
 
     advice: str
     evidence: str
@@ -261,7 +259,7 @@ ADVICE: dict[str, str] = {
 
 
 def next_steps(shown: Analysis, tags: Gathered, slices: Sliced) -> list[Step]:
-    """Return the steps that the numbers bear out, most excess errors first; empty where none does."""
+    """Suggest the steps that the numbers support, most excess errors first; empty where there are none."""
     found = []
     for row in tags.rows:
         name = row["tag"].removeprefix("tag=")

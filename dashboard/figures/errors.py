@@ -1,4 +1,4 @@
-"""The selected sentences in their order, the one that is read, with all that is known of it, and their codes."""
+"""The selected sentences in their order, the details of the open one, and their codes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NEAREST = 2  # training texts that are shown, by words and by the model each
 
 @dataclass(frozen=True)
 class Detail:
-    """What is known of a row that is read."""
+    """The details of a row that is open: pushes of its words, and nearest training texts."""
 
     pushed: Pushed | None
     near: Sequence[Neighbour] = ()
@@ -56,7 +56,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class Coding:
-    """What an author says of the rows with keys."""
+    """The codes of an author for the rows with keys."""
 
     coded: Coded
     author: str
@@ -72,7 +72,7 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The list, and the row that is read."""
+    """The list of selected sentences, and the open one."""
 
     analysis: Analysis
     at: str = ""
@@ -101,12 +101,12 @@ class Reading:
 
     @property
     def shown(self) -> np.ndarray:
-        """Return (m,) places of the rows that are sent, the one that is read among them unless others are asked for."""
+        """Return (m,) places of the rows that are sent, the open one among them unless others are asked for."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
 def target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
-    """Return the class whose log-odds are pushed in a row: of two the positive one, of more what is said.
+    """Return the class whose log-odds are explained in a row: of two the positive one, of more the predicted one.
 
     Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
     """
@@ -116,7 +116,7 @@ def target(record: RunRecord, said: str, missed: str = "", invented: str = "") -
 
 
 def targets(shown: Analysis, places: Sequence[int]) -> list[str]:
-    """Return `target` of each of these rows."""
+    """Return the class whose log-odds are explained for each row."""
     record, frame = shown.table.record, shown.table.frame
     said: list[str] = frame["said"].tolist()
     wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
@@ -219,7 +219,7 @@ def _orders(shown: Analysis) -> list[tuple[str, str]]:
 
 
 def nothing(shown: Analysis) -> tuple[str, str, str]:
-    """Say what stands where no row is left, and the button to what is nearly wrong; empty: there is none."""
+    """Write the title and text of an empty list, and a button to the least sure rows; empty: there is no button."""
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
         return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
@@ -233,7 +233,7 @@ def nothing(shown: Analysis) -> tuple[str, str, str]:
 
 
 def nearly(shown: Analysis) -> dict[str, np.ndarray]:
-    """Return the rules that leave some rows if these need not be wrong, each with its rows; none: no such rules."""
+    """Return the rules other than `wrong` with their rows, if they leave some rows without it; else none."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -271,7 +271,7 @@ def _rows(shown: Analysis, places: np.ndarray) -> list[dict[str, Any]]:
 def _chances(
     chances: np.ndarray, classes: Sequence[str], pair: Sequence[str], *, several: bool
 ) -> list[tuple[str, float]]:
-    """Return the classes that the bar names with their probabilities, in their order, and what all others have."""
+    """Return the classes that the bar names with their probabilities, in their order, and the sum of all others."""
     order = np.argsort(-chances, kind="stable")
     if several:
         return [(classes[at], float(chances[at])) for at in order[: 2 * LIKELIEST]]
@@ -359,7 +359,7 @@ ABOUT_CODES = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Rates of codes, as `core.failures.code_rates` tells them, and the agreement of the author with another one."""
+    """Rates of codes, as `core.failures.code_rates` gives them, and the author's agreement with another one."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None
@@ -378,7 +378,7 @@ def codes_shape(
 
 
 def _pair_author(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]) -> dict[str, Any] | None:
-    """Find with whom the author shares most rows."""
+    """Find the author who shares most rows with this one, and their agreement."""
     if author not in authors:
         return None
     found = [agreement(coded, author, other, keys) for other in authors if other != author]
@@ -396,18 +396,22 @@ def note_codes(shape: CodesShape) -> str:
 
 
 def codes_table(shape: CodesShape) -> IntervalTable:
-    """Declare a row for each code, the most frequent first."""
+    """Build a table with a row for each code, the most frequent first."""
 
     def call(row: Mapping[str, Any]) -> Words:
+        """Write the name of a code with its key."""
         return Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
 
     def write_count(row: Mapping[str, Any]) -> str:
+        """Write the count of a code."""
         return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
 
     def write_share(row: Mapping[str, Any]) -> str:
+        """Write the share of a code; empty where it is not known."""
         return "" if row["share"] is None else f"{row['share']:.2f}"
 
     def mark(row: Mapping[str, Any]) -> Mark:
+        """Mark the share of a code with its interval."""
         return Mark(row["share"], *(row["interval"] or (None, None)))
 
     drawn = [columns.name("code", "Code", call), columns.text("n", "n", write_count, "3rem")]

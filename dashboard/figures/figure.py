@@ -1,4 +1,4 @@
-"""A figure is declared once: its page, the command line, an exported file and a notebook use the same object."""
+"""Figures, declared once: a page, the command line, an exported file and a notebook use the same object."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_TEXT = ("sentence", "steps")  # pages whose figures are about a text
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
-    """What is read, how it is drawn and how it is put into words, under one name."""
+    """A figure: how its data are read, drawn and described, under one name."""
 
     name: str  # of the exported file, of the download and for `--only`
     page: str
@@ -59,12 +59,7 @@ class Figure(Generic[Shape]):
     """What Errors offers to compute where it is not there yet."""
 
     def shape(self, source: Source) -> Shape:
-        """Return what is drawn of a source.
-
-        Raises:
-            NotAvailable: this run has nothing of the kind, and why.
-            InputError: an option has a value that it cannot have here.
-        """
+        """Read the data to draw; NotAvailable: the run has none, and why; InputError: an option has a wrong value."""
         if source.record.task == "tokens" and self.page not in OF_TAGGED:
             raise NotAvailable("the run gives each word a tag, and this is about labels of whole texts")
         if self.needs and self.needs not in provides(source.record.config.model):
@@ -74,7 +69,7 @@ class Figure(Generic[Shape]):
         return self.read(source)
 
     def there(self, source: Source) -> bool:
-        """Return whether this run has it."""
+        """Tell whether this run has the figure."""
         try:
             self.shape(source)
         except NotAvailable:
@@ -82,7 +77,7 @@ class Figure(Generic[Shape]):
         return True
 
     def chosen(self, source: Source) -> tuple[str, ...]:
-        """Return the values of its options that count here; with the files of the run they say which drawing it is."""
+        """Return the values of the options that count; with the files of the run they identify the drawing."""
         return tuple(option.kept_by(source) for option in self.options if option.counts(source))
 
     def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
@@ -94,18 +89,18 @@ class Figure(Generic[Shape]):
         return words(shape) if callable(words) else words
 
     def alternative(self, shape: Shape, note: str, reading: str) -> str:
-        """Return what is read out in place of the picture."""
+        """Return the alternative text of the picture."""
         return f"{', '.join(filter(None, (self.say(self.title, shape), note)))}. {reading}"
 
     def alone(self, source: Source, shape: Shape) -> str:
-        """Return the note of a figure that stands alone: with what it is about and what was chosen."""
+        """Return the note for use outside a page: with the subject and the chosen options."""
         about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.told(source) for option in self.options]
         quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
         return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
 
     def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield every name under which it is written, with the values of options that the name stands for."""
+        """Yield the name of every file that is written, with the values of options that it means."""
         for values in product(*(option.endings for option in self.spread)):
             named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
             ending = "".join(option.endings[value] for option, value in named.items())
@@ -122,12 +117,14 @@ def interval_figure(
     more: Callable[[Shape], Mapping[str, pd.DataFrame]] = lambda shown: {},
     **words: Any,
 ) -> Figure[Shape]:
-    """Declare a figure that is a table with intervals; a row of it can be picked, and `more` tables are exported."""
+    """Build a figure of a table with intervals; a row of it can be picked, and `more` tables are exported."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
+        """Draw the table."""
         return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
     def tables(shown: Shape) -> dict[str, pd.DataFrame]:
+        """Return the tables that are exported."""
         return {file: table(shown).frame, **more(shown)}
 
     return Figure(name, page, title, read, draw_table, tables=tables, **words)

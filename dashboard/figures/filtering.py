@@ -1,4 +1,4 @@
-"""The selection of Errors: an option of its figures, and a sentence that says how many rows each word would leave."""
+"""The filter of Errors: an option of its figures, and a sentence that counts the rows that each word would leave."""
 
 from __future__ import annotations
 
@@ -39,12 +39,7 @@ ORDER = Option(
 
 
 def analysis(source: Source) -> Analysis:
-    """Select the rows of a source; the first of the others on the same data has a tag for what it says otherwise.
-
-    Raises:
-        NotAvailable: no split has been evaluated.
-        InputError: the selection is not understood.
-    """
+    """Select the rows of a source, tagged by the first other run; NotAvailable: no split, InputError: a wrong rule."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
@@ -91,7 +86,7 @@ def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def word_of(facets: Sequence[Facet], rule: str) -> str:
-    """Return the word of which a rule is an option; a rule that is of none stands by itself."""
+    """Return the word that has a rule among its options, or `FURTHER` for a rule that none has."""
     for name, ours in words(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
@@ -182,7 +177,7 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
 
 
 def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> set[Clause]:
-    """Offer what is noted and not coded yet among the codes; the clauses that say it, where they do."""
+    """Offer noted rows without a code among the codes; return the clauses of this option where it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
     left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
     for clause, mask in zip(clauses, masks, strict=True):
@@ -221,7 +216,7 @@ def _option(value: str, label: str, n: int) -> dict[str, Any]:
 
 
 def _left(table: Table, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]) -> int:
-    """Count the rows that all clauses hold for but those that are skipped."""
+    """Count the rows that all clauses select, apart from the skipped ones."""
     others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
     return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 

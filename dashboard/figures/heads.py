@@ -1,4 +1,4 @@
-"""The maps of a text, head by head: which of them are shown and how; the weights of the components."""
+"""Attention maps of a text, head by head, with the options that choose them; the weights of the components."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def attended(source: Source) -> SentenceView:
-    """Return a text with maps; NotAvailable: the model has no attention, or the text is too long for maps."""
+    """Read a text with maps; NotAvailable: the model has no attention, or the text is too long for maps."""
     view = source.view
     if not view.layers:
         raise NotAvailable(f"{source.record.preset} has no attention to look into")
@@ -105,19 +105,19 @@ class Heads:
 
     @property
     def top(self) -> float:
-        """Return the |weight| that gets full colour in all of them."""
+        """Return the |weight| that gets full colour in all of the maps."""
         return full_colour(self.rows)
 
     @property
     def sign(self) -> str:
-        """Say what the pattern of a negative weight means; empty where none is below zero."""
+        """Explain the pattern of a negative weight; empty where none is below zero."""
         if not any((row.weights < 0).any() for row in self.rows):
             return ""
         return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
 
     @property
     def setting(self) -> str:
-        """Return what is chosen, in words."""
+        """Describe the chosen layer, map and scale."""
         return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
 
     @property
@@ -128,7 +128,7 @@ class Heads:
 
 
 def heads(source: Source) -> Heads:
-    """Return the maps as chosen; NotAvailable: the text or the model has none."""
+    """Read the chosen maps; NotAvailable: the text or the model has none."""
     shown, minus = _of_layer(source), subtracts(source.record)
     if source.chosen(GRID) == OF_LAYER:
         return shown
@@ -190,7 +190,7 @@ class Weighed:
 
 
 def weighed(source: Source) -> Weighed:
-    """Return with which weights the components enter the sum; NotAvailable: there is one component only."""
+    """Read the weights of the components in the sum; NotAvailable: there is one component only."""
     layers = [each.coefficients for each in attended(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -212,7 +212,7 @@ COEFFICIENTS = Figure(
 
 @dataclass(frozen=True)
 class Combined:
-    """What the values are weighted with in each layer."""
+    """The combined maps that weight the values in each layer."""
 
     view: SentenceView
     rows: Sequence[MapRow]
@@ -221,7 +221,7 @@ class Combined:
 
 
 def combined(source: Source) -> Combined:
-    """Return the sum of the components in each layer."""
+    """Read the sum of the components in each layer."""
     view = attended(source)
     rows = combined_rows(view, subtracts(source.record), source.edits)
     return Combined(view, rows, full_colour(rows), source.record.run)

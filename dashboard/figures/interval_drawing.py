@@ -14,7 +14,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class Line:
-    """A piece of an upright line that one row shows."""
+    """A piece of an upright line in one row."""
 
     lane: int
     part: str
@@ -23,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ties:
-    """The pieces of each row and of what it unfolds to, and how many lanes there are."""
+    """The pieces of each row and of its children, and the number of lanes."""
 
     rows: dict[str, list[Line]] = field(default_factory=dict)
     below: dict[str, list[Line]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 
 
 def html(table: Marks, look: Look) -> str:
-    """Write the table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
+    """Write the table as HTML for an exported file or a notebook, without scripts or other files."""
     colours = "".join(f"{name}:{value};" for name, value in _colours(look).items())
     return f"<style>{asset('marks.css')}</style>" + write_node(
         element("div", draw(table, look), class_="marks", style=colours)
@@ -87,7 +87,7 @@ def component(
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
-    """Draw the table as a node, as `component` has it; `live`: with rows that unfold and what a keyboard needs."""
+    """Draw the table as the node of a component; `live`: with rows that unfold and what a keyboard needs."""
     return _Drawing(table, look, tick, live).whole()
 
 
@@ -100,13 +100,16 @@ class _Drawing:
 
     @cached_property
     def folds(self) -> bool:
+        """Tell whether a row has children to unfold."""
         return self.live and any(row.children for row in self.table.rows)
 
     @cached_property
     def ties(self) -> Ties:
+        """Return the upright lines of the table."""
         return ties([row.id for row in self.table.rows], self.table.groups)
 
     def whole(self) -> Node:
+        """Draw the whole table."""
         rows = [each for row in self.table.rows for each in self._rows(row)]
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)

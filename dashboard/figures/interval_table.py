@@ -24,7 +24,7 @@ AIR = 0.04  # of the axis, left free at either end
 
 @dataclass(frozen=True)
 class Axis:
-    """What the marks of a column share."""
+    """The axis that the marks of a column share."""
 
     low: float
     high: float
@@ -36,13 +36,13 @@ class Axis:
     """What is too little to matter, shaded."""
 
     def at(self, value: float) -> float:
-        """Return the place of a value in percent of the width; what lies beyond stays at its end."""
+        """Convert a value to its place in percent of the width; a value beyond the axis is put at its end."""
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One value, as it is drawn on the axis of its column; each part may be missing."""
+    """One value on the axis of its column; each part may be missing."""
 
     value: float | None = None
     low: float | None = None
@@ -61,7 +61,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Words:
-    """A text with more than its letters."""
+    """A text with a style, a second text or a tooltip."""
 
     text: str
     small: str = ""
@@ -85,7 +85,7 @@ Cell = str | Words | Mark | Picture
 
 @dataclass(frozen=True)
 class Column:
-    """What stands below one heading."""
+    """A column of the table: its heading, its width and its style."""
 
     key: str
     title: str
@@ -119,7 +119,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Marks:
-    """The whole table; at most about a hundred rows."""
+    """A table with intervals; at most about a hundred rows."""
 
     label: str
     columns: tuple[Column, ...]
@@ -179,7 +179,7 @@ def _extent(spans: Sequence[Span]) -> Span:
 
 
 def _competing(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
-    """The rising spans without a minority far off on one side."""
+    """Return the sorted spans without a minority far off on one side."""
     for lost in range(1, (len(spans) + 1) // 2) if leaves_out else ():
         near, far = (spans[lost:], spans[:lost]) if leaves_out == "low" else (spans[:-lost], spans[-lost:])
         (low, high), (lowest, highest) = _extent(near), _extent(far)
@@ -189,7 +189,7 @@ def _competing(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
 
 
 def _step(rough: float) -> float:
-    """The smallest of 1, 2, 2.5, 5 times a power of ten that is not below."""
+    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `rough`."""
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
@@ -228,20 +228,20 @@ class Declared:
 
 
 def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> Declared:
-    """Declare what a row is called, or another text on the left."""
+    """Make a column with the name of a row, or another text on the left."""
     return Declared(csv, Column(key, title, width), lambda entry: _take(entry, cell))
 
 
 def text(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
 ) -> Declared:
-    """Declare a number that is written in a way of its own, on the right."""
+    """Make a column of numbers that are formatted by `cell`, on the right."""
     column = Column(key, title, width, number=True, soft=soft, opt=opt)
     return Declared(csv, column, lambda entry: _take(entry, cell))
 
 
 def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> Declared:
-    """Declare a count, which the CSV calls `csv` or like its key."""
+    """Make a column of counts, which the CSV calls `csv` or like its key."""
     column = Column(key, title, width, number=True, soft=soft)
     return Declared({csv or key: value}, column, lambda entry: count_words(_take(entry, value)))
 
@@ -254,12 +254,12 @@ def interval(
     width: str = "",
     **csv: Value,
 ) -> Declared:
-    """Declare values with their intervals on one axis, which is made from all marks."""
+    """Make a column of values with their intervals on one axis, which is made from all marks."""
     return Declared(csv, Column(key, title, width), mark, axis)
 
 
 def also(*keys: str, **csv: Value) -> Declared:
-    """Declare what stands in the CSV alone; `keys` stand there under their own name."""
+    """Make columns of the CSV alone; `keys` have their own name there."""
     return Declared({key: key for key in keys} | csv)
 
 
@@ -279,7 +279,7 @@ class IntervalTable:
 
     @property
     def marks(self) -> Marks:
-        """Return the table as it is drawn."""
+        """Return the table that is drawn."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}

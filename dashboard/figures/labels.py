@@ -1,4 +1,4 @@
-"""Several labels per text: how each label fares, and what its own threshold changes."""
+"""Several labels per text: the scores of each label, and the effect of its own threshold."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def thresholds(record: RunRecord) -> Floats | None:
 
 
 def named_limits(record: RunRecord) -> dict[str, float]:
-    """Return by label the threshold from which a run says it: the tuned one where there is one."""
+    """Return for each label the threshold from which a run predicts it: the tuned one where there is one."""
     return dict(zip(record.classes, map(float, limits(record, TUNED)), strict=True))
 
 
 def choices(record: RunRecord) -> list[str]:
-    """Return where the line can be drawn for all labels, what models are compared at first."""
+    """List the possible thresholds for all labels, first the one at which models are compared."""
     return [AT_HALF] if thresholds(record) is None else [TUNED, AT_HALF]
 
 
@@ -92,7 +92,7 @@ def label_table(report: Report, tuned: Floats | None) -> pd.DataFrame:
 
 
 def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> list[Stat]:
-    """Return the first numbers of a split at the chosen thresholds; the left end of AUPR is what guessing reaches."""
+    """Return the first numbers of a split at the chosen thresholds; the left end of AUPR is its value by guessing."""
     found = {name: _find(record, split, name, choice) for name in SHOWN}
     return list_stats(found, "multi", len(report.examples), {"average_precision": float(report.labels.mean())})
 
@@ -109,7 +109,7 @@ def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def _find(record: RunRecord, split: str, name: str, choice: str) -> Measurement:
-    """Find a metric and its interval; what does not change with the thresholds is the same for both choices."""
+    """Find a metric and its interval; one that does not depend on thresholds is the same for both choices."""
     tuned = find_metric(record.results.get("tuned"), split, name)
     return tuned if choice == TUNED and tuned[0] is not None else find_metric(record.results, split, name)
 

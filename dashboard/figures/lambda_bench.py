@@ -1,4 +1,4 @@
-"""What each λ does to the answer of one sentence: probability and log-odds of a class from end to end of its range."""
+"""The effect of each λ on one sentence: probability and log-odds of a class from end to end of its range."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = "all λ ×"
 
 @dataclass(frozen=True)
 class LambdaBench:
-    """The curves of a text, and what else is changed."""
+    """The curves of a text, and the other edits."""
 
     found: LambdaCurves
     half: bool  # of two classes the answer is another above P = 0.5
@@ -36,7 +36,7 @@ class LambdaBench:
 
 
 def lambda_bench(source: Source) -> LambdaBench:
-    """Return the curves of a text with maps, in a model with λ; raises as `heads.attended`."""
+    """Read the curves of a text with maps; NotAvailable: the model has no λ or no maps, or the text is too long."""
     view, record = attended(source), source.record
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")

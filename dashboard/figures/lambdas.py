@@ -1,4 +1,4 @@
-"""How lambda moved in several training runs at once, with the validation loss below on the same axis."""
+"""The course of lambda in several training runs at once, with the validation loss below on the same axis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 
 @dataclass(frozen=True)
 class Track:
-    """One training on the figure."""
+    """One training run in the figure."""
 
     run: str
     seed: int
@@ -43,7 +43,7 @@ class Track:
 
 
 def has_lambda(record: RunRecord) -> bool:
-    """Return whether this kind of model has a lambda at all."""
+    """Tell whether this kind of model has a lambda at all."""
     return record.status != "damaged" and "lambda" in provides(record.config.model)
 
 
@@ -51,6 +51,7 @@ def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
     """Return the runs with the same settings and a seed of their own; of several with one seed, the first."""
 
     def core(one: RunRecord) -> tuple[str, RunConfig]:
+        """Return the preset and the settings, apart from seed and device."""
         return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
 
     found: dict[int, str] = {record.config.training.seed: record.run}
@@ -61,7 +62,7 @@ def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
 
 
 def kept(record: RunRecord, track: Track) -> dict[Place, float]:
-    """Return a run's lambdas: those of the weights it kept once it is done, before that the last logged."""
+    """Return a run's lambdas: of the saved weights once it is done, before that the last logged."""
     last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
     return _by_place(record.results.get("lambda") or ()) or last
 
@@ -106,7 +107,7 @@ HARDLY = 0.01
 
 
 def moved(track: Track) -> str:
-    """Say how far any lambda of a run came from its first value, and where it hardly moved."""
+    """Describe how far any lambda of a run came from its first value, and where it hardly moved."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{subscript(component)} of layer {layer + 1}"
@@ -116,7 +117,7 @@ def moved(track: Track) -> str:
 
 
 def where_it_starts(record: RunRecord) -> str:
-    """Say what the start of lambda rests on, and so what its end can say next to a reported one."""
+    """Describe how the start of lambda was chosen, and so what its end shows next to a reported one."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""
@@ -243,6 +244,7 @@ def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, 
     t, focus, size = look.tokens, tracks[0], look.size
 
     def draw(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
+        """Draw one line of the panel."""
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": colour, "width": width, "dash": more.pop("dash", None)}
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
@@ -339,7 +341,7 @@ SCALE = Option(
 
 
 def compared(source: Source) -> list[str]:
-    """Return the runs behind the one in focus: those that were chosen, or those that differ in their seed only."""
+    """List the runs behind the one in focus: those that were chosen, or those that differ in their seed only."""
     there = [one for one in source.reader.runs() if one.run != source.record.run and has_lambda(one)]
     if "runs" not in source.choices:
         return other_seeds(source.record, there)
@@ -348,7 +350,7 @@ def compared(source: Source) -> list[str]:
 
 
 def course(source: Source) -> Course:
-    """Return the course of a run's lambdas and those of the runs it is compared with; NotAvailable: none are logged."""
+    """Read the lambdas of a run and of the runs it is compared with; NotAvailable: none are logged."""
     logged_lambdas(source)
     record, reader = source.record, source.reader
     records = {one.run: one for one in (record, *reader.runs()) if one.run == record.run or has_lambda(one)}

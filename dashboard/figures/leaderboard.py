@@ -1,4 +1,4 @@
-"""What has been trained, by data set: models best first, seeds folded, what their order says, and their table."""
+"""Leaderboards by data set: models best first, seeds folded, a sentence on their order, and their table."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ class Board:
 
     @property
     def yardstick(self) -> float | None:
-        """Return what TF-IDF reaches where it is the same for all models; they may have been trained on other rows."""
+        """Return the score of TF-IDF if it is the same for all models, which may have been trained on other rows."""
         found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
         return found.pop() if len(found) == 1 else None
 
 
 def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
-    """Return every data set with its models, the one with most models first."""
+    """List every data set with its models, the one with most models first."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
@@ -96,7 +96,7 @@ def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 
 def _tested(data: DataConfig) -> DataConfig:
-    """Return the settings on which the test split depends; runs of which these are equal share a board."""
+    """Return the settings that determine the test split; runs with equal ones share a board."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
@@ -160,7 +160,7 @@ def reached(record: RunRecord, metric: str, split: str = TEST) -> float | None:
 
 
 def _find(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
-    """Find a metric of a split beside the others, or among those at tuned thresholds."""
+    """Find a metric of a split: among those at tuned thresholds if its name says so, else among the others."""
     name = metric.removeprefix(TUNED)
     return at(at(results, "tuned") if name != metric else results, kind, split, name)
 
@@ -170,7 +170,7 @@ def _number(value: Any) -> float | None:
 
 
 def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Return what models can be ordered by, title → name; first the usual of each task, which has an empty name."""
+    """Return the metrics that can order models, title → name; first the usual of each task, with an empty name."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in at(record.results, "metrics", TEST) or {}}
@@ -180,7 +180,7 @@ def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """Say what the order says; `groups` are rows that cannot be told apart, None while that is not known."""
+    """Summarise the order; `groups` are rows without a clear difference, None while that is not known."""
     measured = board.measured
     if not measured:
         return ""
@@ -199,7 +199,7 @@ def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
 
 
 def against_yardstick(board: Board) -> str:
-    """Say where the models stand next to TF-IDF; empty where nothing can be said."""
+    """Compare the models with TF-IDF in a sentence; empty where nothing is known."""
     limit = board.yardstick
     measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
     if limit is None or not measured:
@@ -327,7 +327,7 @@ def _costs(record: RunRecord) -> dict[str, Cell]:
 
 
 def cost(found: Efficiency) -> str:
-    """Say what a prediction takes; empty before it has been measured here."""
+    """Describe the time and memory of a prediction; empty before it has been measured here."""
     if found.one is None or found.batch is None or found.memory is None:
         return ""
     each = f"{milliseconds(found.one)} for one text, {milliseconds(found.batch)} each for 64 together"

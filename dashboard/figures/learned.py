@@ -42,7 +42,7 @@ def view_scalars(view: SentenceView) -> dict[str, list[float]]:
 
 
 def record_numbers(record: RunRecord) -> pd.DataFrame:
-    """Return the same of a finished run, with how much its lexicon knows; empty where its model has neither."""
+    """Return the learned numbers of a finished run and its lexicon's coverage; empty where its model has neither."""
     table = number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
     shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
     if shares:
@@ -64,7 +64,7 @@ def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The table of `number_table` or `record_numbers`, and when they were so."""
+    """The learned numbers of a run as a table, with a title and a note."""
 
     table: pd.DataFrame
     title: str = "Numbers inside"

@@ -1,4 +1,4 @@
-"""A map of sentences as a chart: points, what lies behind them, and what is marked upon them."""
+"""A map of sentences as a chart: its points, the density behind them, and the markers upon them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Shades:
 
 
 def ways(points: pd.DataFrame) -> list[str]:
-    """Return what the points can be coloured by."""
+    """List what the points can be coloured by."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
     return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_own(points), GROUP]
@@ -66,7 +66,7 @@ def ways(points: pd.DataFrame) -> list[str]:
 def colouring(
     points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
 ) -> list[Group] | Shades:
-    """Return the placed `points`, in the order of the map, as groups or shades."""
+    """Colour the placed `points`, in the order of the map, as groups or shades."""
     if way.startswith(OF):
         return _with_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
@@ -174,7 +174,7 @@ HELD = (0.1, 0.9, 0.2)
 
 @dataclass(frozen=True)
 class Placed:
-    """The typed sentence."""
+    """The typed sentence on the map."""
 
     place: Floats
     text: str
@@ -182,7 +182,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Upon:
-    """What is drawn besides the points; rows are those of the split."""
+    """The markers and the density that are drawn besides the points; rows are those of the split."""
 
     marked: Sequence[int] = ()  # selected; all others fade
     found: Sequence[int] = ()  # that contain what was searched: a ring each, above all
@@ -278,7 +278,7 @@ def _name(name: str, n: int, look: Look) -> str:
 
 
 def _field(figure: go.Figure, density: Density, look: Look) -> None:
-    """Draw lines that enclose equal shares of the points; only lightness tells them apart."""
+    """Draw lines that enclose equal shares of the points; they differ in lightness only."""
     t, (start, end, step) = look.tokens, HELD
     figure.add_contour(
         x=density.x,
@@ -297,7 +297,7 @@ def _field(figure: go.Figure, density: Density, look: Look) -> None:
 def _marks(
     figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: Upon, look: Look
 ) -> None:
-    """Draw open marks around points, in front of all of them; each of another shape."""
+    """Draw open markers around points, in front of all others, each kind with its own shape."""
     t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),

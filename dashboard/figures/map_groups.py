@@ -22,7 +22,7 @@ from dashboard.figures.source import Source
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Those of a split."""
+    """The groups of a split in embedding space."""
 
     table: Table
     found: FoundGroups
@@ -34,12 +34,12 @@ class Groups:
         return every.get(name, np.empty(0, np.int64))
 
     def about(self, name: str) -> str:
-        """Return what a group is, for the bar of the selection."""
+        """Describe a group for the bar of the selection."""
         return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
 
 
 def groups(source: Source) -> Groups:
-    """Return the groups of a source; NotAvailable: there is no space, or too few sentences."""
+    """Read the groups of a source; NotAvailable: there is no space, or too few sentences."""
     found = Groups(*source.reader.found_groups(source.record, source.evaluated))
     if found.found.reason:
         raise NotAvailable(found.found.reason)
@@ -47,7 +47,7 @@ def groups(source: Source) -> Groups:
 
 
 def groups_table(shown: Groups) -> IntervalTable:
-    """Declare a row for each group, the largest first, and one for what belongs to none."""
+    """Build a table with a row for each group, the largest first, and one for the sentences in none."""
     wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
     overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
@@ -59,6 +59,7 @@ def groups_table(shown: Groups) -> IntervalTable:
         rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
 
     def mark(row: Mapping[str, Any]) -> Mark:
+        """Mark the error rate of a group with its interval."""
         rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
         said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)

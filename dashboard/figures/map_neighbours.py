@@ -43,11 +43,9 @@ class Near:
 
 
 def near(source: Source) -> Near:
-    """Return the neighbours of a source's text, else of its chosen row, else of its selection.
+    """Find the neighbours of a source's text, else of its chosen row, else of its selection.
 
-    Raises:
-        NotAvailable: there is no sentence, no space, or its layers have not been read.
-        InputError: no row has that key, or the selection is not understood.
+    NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
     """
     record, reader, key, split = source.record, source.reader, str(source.chosen(AT)), source.evaluated
     if not source.text.strip() and not key:
@@ -67,7 +65,7 @@ def near(source: Source) -> Near:
 
 
 def near_several(source: Source, places: np.ndarray | Sequence[int], said: str) -> Near:
-    """Return the sentences outside of several that are near to most; NotAvailable: under two are in a space."""
+    """Find the sentences that are near to most of several; NotAvailable: a space has under two of the several."""
     files = source.reader.map_files(source.record.run, source.split, map_config(source))
     space = source.reader.space(source.record, files)
     n = int(np.isin(space.rows, places).sum())
@@ -135,7 +133,7 @@ class TrainingNeighbours:
 
 
 def find_training_neighbours(source: Source) -> TrainingNeighbours:
-    """Return those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
+    """Find those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
     shown = analysis(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
@@ -143,7 +141,7 @@ def find_training_neighbours(source: Source) -> TrainingNeighbours:
 
 
 def describe_labels(shown: TrainingNeighbours) -> str:
-    """Say what their labels are."""
+    """Describe how often the training neighbours have the true label, and the predicted one."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
     return f"{of} and {whole_percent(found.said)} what the run says of it."

@@ -22,13 +22,13 @@ OVER = {"hat": "^", "overline": "¯"}
 
 
 def mathml(latex: str) -> str:
-    """Return a formula as an element; ValueError: it holds an unknown command, or a bracket is not closed."""
+    """Write a formula as an element; ValueError: it holds an unknown command, or a bracket is not closed."""
     reader = _Reader(_PIECES.findall(latex))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.row()}</math>'
 
 
 class _Reader:
-    """Reads the pieces of a formula from left to right."""
+    """A reader of the pieces of a formula from left to right."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.pieces, self.at = pieces, 0
@@ -49,7 +49,7 @@ class _Reader:
             raise ValueError("a bracket is not closed")
 
     def _scripted(self) -> str:
-        """Read one piece with what stands below and above behind it."""
+        """Read one piece with its subscript and its superscript."""
         base, below, above = self._atom(), "", ""
         while (sign := self._next()) and sign in "_^'":
             self.at += 1

@@ -1,4 +1,4 @@
-"""The words of a text by several methods side by side, and what is read against what is needed."""
+"""The words of a text by several attribution methods side by side, and attention compared with deletion."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ EXTENT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """The words of a text by several methods."""
+    """The words of a text by several attribution methods."""
 
     record: RunRecord
     methods: Methods
@@ -77,26 +77,26 @@ class Together:
 
     @property
     def agreed(self) -> str:
-        """Say whether attention and deletion agree; empty where there is no attention."""
+        """Tell whether attention and deletion agree; empty where there is no attention."""
         test = self.first.tests.get("attention")
         said = "" if test is None else test.describe("attention", "deletion")
         return f"{said[:1].upper()}{said[1:]}. " * bool(said)
 
 
 def named(source: Source) -> tuple[str, ...]:
-    """Return the methods that are chosen; a model may have fewer."""
+    """List the chosen methods; a model may have fewer."""
     return tuple(NAMES) if source.chosen(EXTENT) == ALL else QUICK_METHODS
 
 
 def together(source: Source) -> Together:
-    """Explain a text of which the model knows a word; raises `NotAvailable` of any other."""
+    """Explain a text by the chosen methods; NotAvailable: the model knows no word of it."""
     assert source.view.tokens
     found = source.reader.methods(source.record.run, source.text, target(source), source.edits, named(source))
     return Together(source.record, found, bool(source.edits))
 
 
 def checks(shown: Together) -> list[str]:
-    """Say what is known of the errors of the methods, and why others are not there."""
+    """List the errors of the methods, as far as known, and why others are missing."""
     lines = []
     for name, found in shown.methods.by.items():
         if whole := found.completeness:
@@ -168,7 +168,7 @@ METHODS = Figure(
 
 
 def read_needed(source: Source) -> Together:
-    """Explain a text of two words or more that are read by attention; raises `NotAvailable` of any other."""
+    """Explain a text of two words or more in a model with attention; NotAvailable: any other."""
     found = together(source)
     if len(found.first.words) < 2:
         raise NotAvailable("the text has one word: there is nothing to compare")
@@ -178,7 +178,7 @@ def read_needed(source: Source) -> Together:
 
 
 def most_line(shown: Together) -> str:
-    """Say which word is most read and which most needed."""
+    """Write which word has the most attention and which has the largest effect."""
     most, words = shown.methods.most, shown.first.words
     if most is None:
         return ""

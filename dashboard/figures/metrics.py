@@ -46,7 +46,7 @@ def _read_metrics(source: Source) -> Measured:
 
 
 def absent_classes(source: Source) -> str:
-    """Say over which classes the macro averages of a split are, where some have no sentence."""
+    """Say which classes the macro averages of a split cover, where some have no sentence."""
     if source.record.task != "single":
         return ""
     report = source.report
@@ -90,6 +90,7 @@ class Classes:
 
 def _draw_classes(shown: Classes, look: Look) -> Table:
     def write(row: Any, part: str) -> str:
+        """Write a value with its interval; a dash where it is not defined."""
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
@@ -160,7 +161,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The table of `phenomena`, and how many texts got an answer."""
+    """The accuracy of each phenomenon, and the number of texts with an answer."""
 
     table: pd.DataFrame
     n: int
@@ -212,7 +213,7 @@ def measured_stats(measured: Evaluated) -> list[results.Stat]:
 
 
 def evaluated_table(measured: Evaluated) -> pd.DataFrame:
-    """Return every metric with its interval, and its value without rows that were seen in training and of TF-IDF."""
+    """Return every metric with its interval, its value on rows unseen in training, and the value of TF-IDF."""
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}

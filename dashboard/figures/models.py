@@ -1,4 +1,4 @@
-"""Presets as tables: which there are, what they are made of, what sets two apart."""
+"""Presets as tables: a list, their parts, and the differences of two."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def reads_without(family: Family, lacks: str) -> str:
-    """Say how a baseline reads a text, and that it does so without what the page would show."""
+    """Describe how a baseline reads a text, and what it lacks for this page."""
     return f"{_READS[family]}, without {lacks}."
 
 
@@ -37,7 +37,7 @@ LINKED = 6  # runs of a preset that are named; the others stand on Overview
 
 
 class Sizes(NamedTuple):
-    """At which parameters are counted, and where these numbers come from."""
+    """The vocabulary and the number of classes for which parameters are counted, and their origin."""
 
     vocabulary: int
     classes: int
@@ -99,13 +99,13 @@ def difference_frame(first: str, second: str) -> pd.DataFrame:
 
 
 def departure_frame(name: str) -> pd.DataFrame:
-    """Return where a preset departs from its paper or chose what it leaves open: what, paper, here, why, instead."""
+    """Return the deviations of a preset from its paper and its own choices: what, paper, here, why, instead."""
     frame = pd.DataFrame(systems.departed(name), columns=["what", "paper", "here", "why", "instead"])
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
 def trial_frame(name: str) -> pd.DataFrame:
-    """Return what settings that no preset changes could find out with this one: question, set."""
+    """Return the questions that settings which no preset changes could answer with this one: question, set."""
     return pd.DataFrame(systems.trials(name), columns=["question", "set"])
 
 

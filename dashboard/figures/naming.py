@@ -1,4 +1,4 @@
-"""How data and classes are named on pages and figures: as a person wrote them, and never by the path of a server."""
+"""Names of data and classes on pages and figures: as a person wrote them, and never the path of a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ESCAPES = str.maketrans({**dict.fromkeys(map(chr, (*range(32), *range(127, 160)
 
 
 def escape_text(text: str) -> str:
-    """Return what Plotly draws as this text: in names, labels, titles, axes and hover templates.
+    """Escape a text for Plotly: for names, labels, titles, axes and hover templates.
 
     Quotation marks stay: Plotly knows no entities for them. A line break is a sign of its own.
     """
@@ -18,12 +18,12 @@ def escape_text(text: str) -> str:
 
 
 def data_name(name: str) -> str:
-    """A known name as it is; of a path the last part."""
+    """Return a known name unchanged, and of a path the last part."""
     return Path(name).name or name
 
 
 def without_store(name: str, store: Path) -> str:
-    """The setting `data.name` as its owner would write it.
+    """Return the setting `data.name` as its owner would write it.
 
     A file that somebody uploaded lies under a path that only the server knows; its owner has it under its own name.
     """

@@ -122,7 +122,7 @@ FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def cell_of(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Find the cell whose sentences are exactly these rows (k,); None: they are of no one cell, or not all of it.
+    """Find the cell that holds exactly these rows (k,); None: they are of several cells, or not all of one.
 
     `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """

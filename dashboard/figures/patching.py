@@ -1,4 +1,4 @@
-"""The inside of another sentence put into this one, one place at a time: what the answer becomes."""
+"""Activation patching: the answer after another sentence's values are put into this one, one place at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EVERYTHING = "everything"
 
 @dataclass(frozen=True, eq=False)
 class Patching:
-    """A sentence with the inside of another in it."""
+    """A sentence with the values of another one put into it."""
 
     record: RunRecord
     patches: Patches
@@ -42,12 +42,7 @@ class Patching:
 
 
 def patching(source: Source) -> Patching:
-    """Return it of a text with maps and a second one.
-
-    Raises:
-        NotAvailable: the model has no attention, or there is no second sentence.
-        InputError: the two have different numbers of tokens.
-    """
+    """Patch a text with a second one; NotAvailable: no attention or second text, InputError: unequal token counts."""
     attended(source)
     donor = str(source.chosen(DONOR))
     if not donor.strip():
@@ -74,6 +69,7 @@ def _draw(shown: Patching, look: Look) -> Component:
     top, ramps = full_colour(moved.values()), sides(shown.record, found.target, t)
 
     def cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
+        """Return the cell of a patched place."""
         push = moved[layer, token, head]
         about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
         return push_cell(push, top, ramps, about, t)

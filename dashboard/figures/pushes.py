@@ -1,4 +1,4 @@
-"""What words and parts push the answer by: their colours, and tables of coloured numbers."""
+"""Pushes of words and parts towards an answer: their colours, and tables of coloured numbers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FAINTEST = 0.5
 """Log-odds that get full colour where nothing pushes more: what hardly moves an answer is not drawn as if it did."""
 Cell = dict[str, Any]
 Ramps = tuple[Sequence[str], Sequence[str]]
-"""Steps of colour, page first, towards a class and away from it; see `words.sides`."""
+"""Steps of colour, page first, towards a class and away from it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pushed:
-    """What each word of a text does to the answer, and which tokens are whose."""
+    """The effect of each word of a text on the answer, and the tokens of each word."""
 
     found: Explanation
     belongs: NDArray[np.float64]
@@ -55,7 +55,7 @@ def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
 
 
 def write_push(push: float) -> str:
-    """Write a push with its sign; what is nearly nothing has none."""
+    """Write a push with its sign; one that is nearly zero has none."""
     return signed(push) if abs(push) >= 0.005 else "0.00"
 
 

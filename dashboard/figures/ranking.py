@@ -1,4 +1,4 @@
-"""How well the probabilities rank: ROC, and precision against recall."""
+"""Ranking by the probabilities: ROC curves, and precision against recall."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pr_curves(decision: Decision) -> list[Curve]:
 
 
 def _curves(decision: Decision, axes: tuple[str, str]) -> list[Curve]:
-    """Leave out classes of which there is nothing, and for ROC also those of which there is nothing else."""
+    """Compute the curves; classes without positives, and for ROC also those without negatives, are left out."""
     curves, roc = [], axes == ("fpr", "tpr")
     for place in ranked(decision):
         # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class
@@ -140,7 +140,7 @@ def _lines(
 
 @dataclass(frozen=True)
 class Ranking:
-    """Curves over all thresholds, and how many texts they rest on."""
+    """Curves over all thresholds, and the number of texts behind them."""
 
     curves: Sequence[Curve]
     n: int

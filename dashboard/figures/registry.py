@@ -72,5 +72,5 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 
 
 def others(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
-    """Return the figures of a page that it does not place itself."""
+    """List the figures of a page that it does not place itself."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]

@@ -1,4 +1,4 @@
-"""What a run has reached, and which run and sentence are offered to somebody who has chosen nothing yet."""
+"""Scores of a run, and the run and the sentence that are offered before anything is chosen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number on test, and of the yardstick: accuracy, the macro F1 of several labels, the F1 of spans.
+    """A run's first number on test, and the baseline's: accuracy, the macro F1 of several labels, the F1 of spans.
 
     Of several labels each has its own thresholds then, chosen on validation.
     """
@@ -57,7 +57,7 @@ def headline(record: RunRecord) -> Headline | None:
 
 
 def at(tree: Any, *path: str) -> Any:
-    """Return what lies at the end of a path of keys; None where it ends early."""
+    """Look up the value at the end of a path of keys; None where the path ends early."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
@@ -140,7 +140,7 @@ EVERYDAY = "everyday"
 
 
 def offered(records: Sequence[RunRecord]) -> RunRecord | None:
-    """Return the run to begin with, where there is one with λ: every page then has something to move and to show.
+    """Return the run to begin with, if possible one with λ: every page then has something to move and to show.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
     `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
@@ -148,6 +148,7 @@ def offered(records: Sequence[RunRecord]) -> RunRecord | None:
     """
 
     def rank(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
+        """Rank a run by what the pages can show of it."""
         found, everyday = headline(record), at(record.results, "metrics", EVERYDAY, "accuracy")
         lambdas = "lambda" in provides(record.config.model)
         known = record.config.data.name == CORPUS
@@ -157,5 +158,5 @@ def offered(records: Sequence[RunRecord]) -> RunRecord | None:
 
 
 def offered_text(record: RunRecord) -> str:
-    """Return what stands in the field before anybody has typed."""
+    """Return the text of the field before anything is typed."""
     return PAIR if record.pairs else SENTENCE

@@ -1,4 +1,4 @@
-"""Slices that somebody saved: the metrics of a run in each, as a table of marks."""
+"""Saved slices: the metrics of a run in each, as a table of marks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Saved:
 
 
 def saved(source: Source) -> Saved:
-    """Return the slices of the split that is shown; NotAvailable: none was saved."""
+    """Read the slices of the split that is shown; NotAvailable: none was saved."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     every = source.reader.slices(source.record, source.split, source.author)
@@ -54,7 +54,7 @@ def saved(source: Source) -> Saved:
 
 
 def saved_marks(shown: Saved) -> Marks:
-    """Return a row for each, all sentences first; each unfolds to its classes."""
+    """Return a row for each slice, all sentences first; each unfolds to its classes."""
     every = [shown.whole, *shown.slices]
     unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
     rows = [_row(shown, each, unfolds=unfolds) for each in every]
@@ -119,7 +119,7 @@ def _measure(mark: str, text: str, value: float | None, ends: Sequence[float] | 
 
 
 def saved_table(shown: Saved) -> pd.DataFrame:
-    """Return all numbers of the slices, a row each."""
+    """Return all numbers of the slices, a row for each."""
     rows = []
     for each in shown.slices:
         row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}

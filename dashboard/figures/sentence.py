@@ -1,4 +1,4 @@
-"""One text with its inside, as rows of maps, as words and as tables."""
+"""The maps of one text as rows, in words and as tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WINDOW = 40  # tokens of a head view: more lines than these would be a ball of w
 
 
 def subtracts(record: RunRecord) -> bool:
-    """Return whether this model takes its second map away."""
+    """Tell whether this model subtracts its second map."""
     return record.config.model.attention.subtracts
 
 
@@ -51,13 +51,13 @@ def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANG
 
 
 def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return what the values are weighted with, one row for each layer."""
+    """Return the maps that weight the values, one row for each layer."""
     lasts = [map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
     return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
 
 
 def received(row: MapRow) -> list[float]:
-    """Return how much each token is read, by this map; see `core.interpret.trace_summary`."""
+    """Return the attention that each token receives in this map; see `core.interpret.trace_summary`."""
     return received_by(row.weights, row.places).tolist()
 
 
@@ -68,7 +68,7 @@ def watched(view: SentenceView) -> str:
 
 
 def special_places(view: SentenceView, layer: int) -> str:
-    """Say which places in the maps of one layer (0-based) are no words."""
+    """Describe the places in the maps of one layer (0-based) that are no words."""
     if view.filled:
         weight = number(float(view.padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
@@ -84,7 +84,7 @@ def special_places(view: SentenceView, layer: int) -> str:
 
 
 def comparison(first: SentenceView, second: SentenceView) -> tuple[str, str]:
-    """Say in what two models read one text alike or differently: a heading and a sentence for each difference."""
+    """Compare how two models read one text: a heading and a sentence for each difference."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)

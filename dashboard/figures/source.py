@@ -1,4 +1,4 @@
-"""What figures are read from: a run, a split of it, a text, and what a person has chosen among their options."""
+"""Sources of figures: a run, a split of it, a text, and the chosen values of options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST = 80  # characters of a text that stand beside a heading
 
 @dataclass(frozen=True)
 class Span:
-    """Represents the numbers from `low` to `high` that an option may have."""
+    """The numbers from `low` to `high` that an option may have."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Free:
-    """Represents any text that a person types."""
+    """Any text that a person types."""
 
 
 FREE = Free()
@@ -59,11 +59,11 @@ class Option:
     """Changes when what the values mean does, while no file of the run changes."""
 
     def counts(self, source: Source) -> bool:
-        """Whether there is anything to choose for this run."""
+        """Tell whether there is anything to choose for this run."""
         return bool(self.values(source))
 
     def first(self, source: Source) -> str | float:
-        """Return what is shown where nothing was chosen."""
+        """Return the value that is used where nothing was chosen."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
@@ -72,7 +72,7 @@ class Option:
         return "" if isinstance(values, Free) else next(iter(values), "")
 
     def read(self, source: Source, said: str | float) -> str | float:
-        """Return a value as a link or a flag says it; InputError: it is none of those that there are."""
+        """Read a value of a link or a flag; InputError: it is not among the possible ones."""
         values = self.values(source)
         if isinstance(values, Free):
             return str(said)
@@ -90,7 +90,7 @@ class Option:
         return number
 
     def kept_by(self, source: Source) -> str:
-        """Return what the choice is kept by."""
+        """Return the key under which drawings with this choice are cached."""
         return f"{self.name}={source.chosen(self)}{'' if self.version is None else self.version(source)}"
 
     def told(self, source: Source) -> str:
@@ -149,25 +149,25 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """Return what is changed inside the model when it reads the text."""
+        """Return the edits inside the model that apply when it reads the text."""
         self.used.add(EDIT)
         return self._edits
 
     def chosen(self, option: Option) -> str | float:
-        """Return the value of an option; InputError: it is none that this run has."""
+        """Return the value of an option; InputError: this run has no such value."""
         if option.name not in self.choices:
             return option.first(self)
         self.used.add(option.name)
         return option.read(self, self.choices[option.name])
 
     def with_choices(self, **choices: Any) -> Source:
-        """Return the same with other choices."""
+        """Return a copy of the source with other choices."""
         other = copy.copy(self)
         other.choices, other._once = {**self.choices, **choices}, {}
         return other
 
     def once(self, read: Callable[[Source], Found]) -> Found:
-        """Return what `read` finds here; several figures that need it share it."""
+        """Return the result of `read` for this source; several figures that need it share it."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -175,7 +175,7 @@ class Source:
 
     @cached_property
     def sides(self) -> Sides:
-        """Return the run and those that it is compared with, on the same rows; NotAvailable: there are no others."""
+        """Return the run and the runs to compare, on the same rows; NotAvailable: there are no others."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)

@@ -52,7 +52,7 @@ COMPONENT = Option(
 
 
 def found(source: Source) -> Steps:
-    """Return the stages of the text; NotAvailable: there is no text, no token in it, or too many."""
+    """Read the stages of the text; NotAvailable: there is no text, no token in it, or too many."""
     return source.once(_found)
 
 
@@ -75,7 +75,7 @@ STAGE = Option(
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The stages, and which of them is open."""
+    """The stages of a forward pass, and the open one."""
 
     steps: Steps
     stage: str
@@ -91,7 +91,7 @@ class Shown:
 
     @property
     def left_out(self) -> str:
-        """Say which tokens are not drawn; empty: all are."""
+        """Say how many tokens are not drawn; empty: all are."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
@@ -113,7 +113,7 @@ def _draw(shown: Shown, look: Look) -> Component:
 
 
 def _stage(stage: Stage) -> dict[str, Any]:
-    """Return plain data; a weight is inked on the scale of all weights of the stage."""
+    """Describe a stage as plain data; all weights of a stage share one scale of ink."""
     drawn = [_matrix(matrix) for matrix in stage.matrices]
     if stage.key in ("softmax", "combine"):
         maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]

@@ -71,7 +71,7 @@ def _values(values: Sequence[str]) -> str:
 
 
 def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows as they stand on the page: the first metric with what it is compared with, then the others."""
+    """Return the rows in the order of the page: the first metric with its comparisons, then the others."""
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
@@ -92,7 +92,7 @@ def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
-    """Return what the dots show of a metric: cells that have a finished run."""
+    """Return the cells that the chart of a metric shows: those with a finished run."""
     found = []
     for row in table["rows"]:
         if summary := row["metrics"].get(metric):
@@ -138,7 +138,7 @@ def _difference(found: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Members:
-    """The cells of a sweep by one metric, and how many runs they hold; an example has a note of its own."""
+    """The cells of a sweep by one metric, with a note; an example has a note of its own."""
 
     cells: Sequence[CellScores]
     metric: str

@@ -1,4 +1,4 @@
-"""Words with a tag each: sentences with their spans, labels above what is said; what became of them, by type."""
+"""Token tags: sentences with their labelled and predicted spans, and span errors by type."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ TINT = 0.32  # of a type's colour in the ground of its spans
 
 @dataclass(frozen=True, eq=False)
 class TaggedRows:
-    """The sentences of a split as labelled and as said, as of `core.runs.tagged`."""
+    """The sentences of a split with their labels and predictions, as of `core.runs.tagged`."""
 
     table: pd.DataFrame
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Score labels against what is said."""
+        """Score the predicted spans against the labels."""
         return SpanScores(self.table["label"].tolist(), self.table["predicted"].tolist())
 
     @cached_property
@@ -63,7 +63,7 @@ class TaggedRows:
 
 
 def rows_of(source: Source) -> TaggedRows:
-    """Return the split of a run; NotAvailable: it labels whole texts, or is not evaluated."""
+    """Read the split of a run; NotAvailable: it labels whole texts, or is not evaluated."""
     return source.once(_read_rows)
 
 
@@ -80,7 +80,7 @@ def _refuse_texts(source: Source) -> None:
 
 
 def finding(rows: TaggedRows) -> tuple[str, str]:
-    """Return how many labelled spans are right, and in a second text what happens to the others.
+    """Count the labelled spans that are right in a first text, and the errors in a second one.
 
     The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
     """
@@ -129,7 +129,7 @@ def _shown(source: Source) -> Shown:
 
 
 def _fits(found: Sequence[Found], outcome: str, kind: str) -> bool:
-    """Tell whether one of the spans of the type, on either side, came to this."""
+    """Tell whether one of the spans of the type, on either side, has this outcome."""
     of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
     if outcome == EVERY:
         return kind == ALL_TYPES or bool(of_type)
@@ -139,7 +139,7 @@ def _fits(found: Sequence[Found], outcome: str, kind: str) -> bool:
 
 
 def type_colours(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each type; beyond six they repeat, and the name after a span tells them apart."""
+    """Return a colour for each type; beyond six they repeat, and only the name after a span distinguishes them."""
     return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
 
 
@@ -178,7 +178,7 @@ def _line(
     *,
     chances: Sequence[float | None] = (),
 ) -> dict[str, Any]:
-    """Let words outside of spans run together; a span is a part of its own."""
+    """Build a line of parts: one for each span, and one for all words between two spans."""
     parts: list[dict[str, Any]] = []
     at = 0
     for span in spans:
@@ -206,7 +206,7 @@ def sentences_table(shown: Shown) -> pd.DataFrame:
 
 
 def type_table(rows: TaggedRows) -> pd.DataFrame:
-    """Return a row for each type: its numbers, and what became of its spans."""
+    """Return a row for each type: its scores, and its spans by outcome."""
     parts = ("precision", "recall", "f1")
     return pd.DataFrame(
         [

@@ -1,4 +1,4 @@
-"""Colours, line widths and the Plotly template: the only place where a chart gets its looks."""
+"""Colours, line widths and the Plotly template: the only place that styles charts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tokens:
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """Return what is read: page to ink, in the steps of the other two."""
+        """Return the scale for attention: page to ink, in the steps of the other two."""
         return tuple(blend(self.paper, self.ink, step / 5) for step in range(6))
 
 
@@ -114,9 +114,10 @@ LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
 def readable(tokens: Tokens, background: str) -> str:
-    """Return ink or paper, whichever stands out more; black or white on a grey that is too near both."""
+    """Return ink or paper, whichever has more contrast; black or white on a grey that is too near both."""
 
     def stands_out(colour: str) -> float:
+        """Measure the contrast with the background."""
         return contrast(colour, background)
 
     best = max((tokens.ink, tokens.paper), key=stands_out)
@@ -131,7 +132,7 @@ def blend(first: str, second: str, share: float) -> str:
 
 
 def sequential(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for counts and for how much something is read: page to ink."""
+    """Return the scale for counts and for attention: page to ink."""
     return _stops(tokens.ink_scale)
 
 
@@ -140,7 +141,7 @@ def _stops(colours: Sequence[str]) -> list[list[Any]]:
 
 
 def two_sided(tokens: Tokens) -> list[list[Any]]:
-    """Return the same for weights of which some are taken away, with zmin = -zmax: equal ink for equal size.
+    """Return the scale for weights of both signs, with zmin = -zmax: equal ink for equal size.
 
     What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
     """
@@ -148,7 +149,7 @@ def two_sided(tokens: Tokens) -> list[list[Any]]:
 
 
 def diverging(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for what pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
+    """Return the scale for pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
     return _stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
@@ -180,6 +181,7 @@ def class_colours(tokens: Tokens, classes: Sequence[str], *, ordered: bool = Fal
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
     def colour(name: str) -> str:
+        """Colour a class by the sign in its name."""
         scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
         return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
@@ -195,7 +197,7 @@ def _on_scale(tokens: Tokens, classes: int) -> list[str]:
 
 @cache
 def template(look: Look) -> go.layout.Template:
-    """Return what all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
+    """Return the layout that all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
     t, size = look.tokens, look.size
     axis = {
         "gridcolor": t.grid,
@@ -243,7 +245,7 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
 
 
 def config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
-    """Say what Plotly may do in the browser: the download button, shown on hover, and `tools`; vector by default."""
+    """Return the settings of Plotly's buttons: a download, shown on hover, and `tools`; vector by default."""
     return {
         "displaylogo": False,
         "displayModeBar": bool(tools) or "hover",

@@ -1,4 +1,4 @@
-"""What a model knows of each token, or pair of tokens, besides its maps: gates, λ, polarity, lexicons, support."""
+"""Values of each token, or pair of tokens, besides the maps: gates, λ, polarity, lexicons, support."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
 
 
 def polarity_rows(view: SentenceView) -> list[TokenRow]:
-    """Return how positive, neutral and negative each lexicon holds each token."""
+    """Return how positive, neutral and negative each token is in each lexicon."""
     if view.polarity is None:
         return []
     names = triples(view.polarity.shape[1] // 3)
@@ -82,14 +82,14 @@ def branch_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def head_reading(view: SentenceView) -> list[TokenRow]:
-    """Return how much each token is read by the head's own attention, mean over readers and heads."""
+    """Return the attention that each token receives from the head, mean over readers and heads."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
 
 def token_table(view: SentenceView) -> pd.DataFrame:
-    """Return a row for each token with everything that the model knows of it besides the maps."""
+    """Return a row for each token with all values that the model has for it besides the maps."""
     columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
     if view.tags is not None:
         columns["part of speech"] = tag_names(view)
@@ -162,7 +162,7 @@ SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the
 
 
 def sigma(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
-    """Return what lexicons do to the scores of one layer, in these heads.
+    """Compute the effect of lexicons on the scores of one layer, in these heads.
 
     Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
     """
@@ -174,7 +174,7 @@ def sigma(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
 
 
 def _neutral(term: Floats, polarity: Floats) -> float:
-    """Compute what a term (L, L), a weighed sum of products of polarities (L, 3K), is beside a neutral token.
+    """Compute the value of a term (L, L), a sum of weighted products of polarities (L, 3K), for a neutral token.
 
     The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
     """
@@ -185,7 +185,7 @@ def _neutral(term: Floats, polarity: Floats) -> float:
 
 
 def seen(view: SentenceView, layer: int) -> MapRow | None:
-    """Return who may see whom in one layer, 1 or 0."""
+    """Return which tokens may see which in one layer, 1 or 0."""
     support = view.layers[layer].support if view.layers else None
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
@@ -273,6 +273,7 @@ def _of_pairs(source: Source, row: MapRow | None) -> OfPairs:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figure]:
     def draw(shown: OfPairs, look: Look) -> go.Figure:
+        """Draw the map of all pairs."""
         row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
         return map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 

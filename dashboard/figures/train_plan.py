@@ -1,4 +1,4 @@
-"""A training that has been chosen but not begun: its settings by part, its size, its time, its command line."""
+"""The plan of a training run: its settings by part, its size, its time, its command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 
 
 def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
-    """Return the settings that the builder shows, by group: what has an effect and what a person has set."""
+    """List the settings that the builder shows, by group: those with an effect and those that a person has set."""
     offered = [name for name in SETTINGS if name in OFFERED]
     wanted = [name for name in offered if model is None or name in own or not idle(name, model)]
     wanted.sort(key=lambda name: not name.startswith("model."))
@@ -29,7 +29,7 @@ def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[s
 
 
 def size_phrase(size: Size | None) -> str:
-    """Say how large it will be and what that rests on."""
+    """Describe the size of the model and how it was counted."""
     if size is None:
         return "Its size is known when its n-grams are counted"
     rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
@@ -42,7 +42,7 @@ def millions(parameters: int) -> str:
 
 
 def summary(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
-    """Say what a person's choices make of the preset: its parts, the changes, what came along."""
+    """Summarise the changes to the preset: its parts, the number of changes, and the settings that came along."""
     parts = f"It has {', '.join(marks(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
@@ -55,7 +55,7 @@ EXAMPLES = "data.examples"
 
 
 def time_text(found: Estimate | None, config: RunConfig) -> str:
-    """Say how long it will take and what that rests on."""
+    """Describe the expected training time and how it was estimated."""
     if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
@@ -69,7 +69,7 @@ def time_text(found: Estimate | None, config: RunConfig) -> str:
 
 
 def recipe_text(found: Applied, given: Mapping[str, Any]) -> str:
-    """Say what a recipe sets, what a person's own settings keep from it, and what the model does not take."""
+    """Describe the settings of a recipe, those that a person set instead, and those that the model does not take."""
     changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
     parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
     if own := [key for key in RECIPES[found.name].settings if key in given]:

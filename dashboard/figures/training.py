@@ -138,7 +138,7 @@ def _epoch_ticks(epochs: int) -> list[int]:
 
 
 def logged(source: Source) -> Curves:
-    """Return what the run has logged; NotAvailable: nothing."""
+    """Read the curves that the run has logged; NotAvailable: nothing was logged."""
     curves, _ = source.reader.curves(source.record)
     if not curves.loss:
         raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
@@ -146,7 +146,7 @@ def logged(source: Source) -> Curves:
 
 
 def logged_lambdas(source: Source) -> Curves:
-    """Return the same of a run that logs lambdas; NotAvailable: it has none."""
+    """Read the curves of a run that logs lambdas; NotAvailable: it has none."""
     curves, _ = source.reader.curves(source.record)
     if not curves.lambdas:
         logged(source)

@@ -1,4 +1,4 @@
-"""The words of a text: what each pushes the answer by, how much it is read, and which the model does not know."""
+"""The words of a text: the push of each, the attention that it receives, and the words that the model does not know."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The words of a text with what is known of each."""
+    """The words of a text with the push and the attention of each."""
 
     record: RunRecord
     view: SentenceView
@@ -55,7 +55,7 @@ class Words:
 
     @property
     def unread(self) -> NDArray[np.bool_]:
-        """Tell of which words (words,) the tokenizer leaves nothing, or which were cut off."""
+        """Tell which words (words,) the tokenizer drops or were cut off."""
         return self._without_tokens & self.record.config.model.layered
 
     @property
@@ -73,7 +73,7 @@ class Words:
 
 
 def positive(record: RunRecord) -> str:
-    """Return of two classes the one that a positive push speaks for: by its name, else the second."""
+    """Return the positive one of two classes: by its name, else the second."""
     colours = class_colours(LIGHT, record.classes, ordered=record.ordered)
     return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
 
@@ -98,7 +98,7 @@ def target(source: Source) -> str:
 
 
 def words(source: Source) -> Words:
-    """Explain a text of which the model knows a word; raises `NotAvailable` of any other."""
+    """Explain the words of a text; NotAvailable: the model knows no word."""
     record, view = source.record, source.view
     about = (record.run, source.text, target(source))
     pushed = source.reader.pushed(*about, source.edits)
@@ -134,7 +134,7 @@ def _ramp(tokens: Tokens, colour: str) -> Sequence[str]:
 
 
 def cause(shown: Words) -> list[tuple[str, str]]:
-    """Say what holds the answer up and what is unknown, as (kind, words): "strong", "unknown" or plain."""
+    """Explain the answer by its strongest word, with unknown words, as (kind, words): "strong", "unknown" or plain."""
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _middle(shown.record)
     favour = pushes * (-1 if two and said != shown.target else 1)
@@ -158,7 +158,7 @@ def cause(shown: Words) -> list[tuple[str, str]]:
 
 
 def against(pushed: Pushed) -> list[str]:
-    """Say which word is most read and which most needed, and whether attention and deletion agree; from two words."""
+    """Compare attention with deletion: their top words, and whether they agree; from two words."""
     most, test = pushed.most, pushed.found.tests.get("attention")
     if most is None:
         return []
@@ -217,7 +217,7 @@ def _draw(shown: Words, look: Look) -> Component:
 def _items(
     shown: Words, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Each word of those that push most, or how many are folded between two of them."""
+    """Yield the words that push most, and between two such words the number of folded ones."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0

@@ -50,9 +50,9 @@ def walked(page) -> Iterator[str]:
         yield path
 
 
-def list_faults(page, complaints) -> list[str]:
+def list_faults(page, complaints, rules=()) -> list[str]:
     """List what is wrong with the open page as it looks now."""
-    found = [*violations(page), *complaints, *page.get_by_test_id("stException").all_inner_texts()]
+    found = [*violations(page, rules), *complaints, *page.get_by_test_id("stException").all_inner_texts()]
     found += ["too wide"] * is_too_wide(page)
     complaints.clear()
     return found
@@ -61,13 +61,13 @@ def list_faults(page, complaints) -> list[str]:
 def test_no_page_of_a_finished_run_has_a_grave_fault(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{EDITED}")
-    for look in looks(page):
-        assert list_faults(page, complaints) == [], look
+    for rules in looks(page):
+        assert list_faults(page, complaints, rules) == [], rules
     open_page(page, f"{server}/models?run=finished")
     for path in walked(page):
         assert "run=finished" in page.url, path
-        for look in looks(page):
-            assert list_faults(page, complaints) == [], (path, look)
+        for rules in looks(page):
+            assert list_faults(page, complaints, rules) == [], (path, rules)
 
 
 def test_no_page_without_a_run_has_a_grave_fault(browser, empty_server):

@@ -25,7 +25,7 @@ def test_one_press_leads_back_to_the_page_before_and_one_forward_again(browser, 
         page.get_by_role("link", name=title, exact=True).click()
         at(page, title)
         assert "run=finished" in page.url, title
-    for step, titles in ((page.go_back, ("Models", *PAGES)[-2::-1]), (page.go_forward, PAGES)):
+    for step, titles in ((page.go_back, ("Models", *PAGES)[-2::-1]), (page.go_forward, PAGES[:2])):
         for title in titles:
             step()
             page.wait_for_url(re.compile(rf"/{title.lower()}\b.*run=finished"))

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browsing import settle, switch_theme, violations, visit
+from browsing import looks, settle, violations, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -19,9 +19,8 @@ def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Failing: emoji")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
-    for theme in ("light", "dark"):
-        switch_theme(page, theme)
-        assert violations(page) == []
+    for rules in looks(page):
+        assert violations(page, rules) == []
     page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the box before the first row
     page.get_by_role("button", name="Look inside this sentence").click()
     expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()

@@ -58,8 +58,8 @@ def opened(page: Page, address: str) -> None:
 
 def sound(page: Page, complaints: list[str]) -> None:
     """Nothing grave to axe, nothing beyond the page, no complaint of the browser, no traceback, light and dark."""
-    for _ in looks(page):
-        assert violations(page) == [] and not is_too_wide(page)
+    for rules in looks(page):
+        assert violations(page, rules) == [] and not is_too_wide(page)
         assert page.locator("[data-testid=stException]").count() == 0
         assert complaints == []
 

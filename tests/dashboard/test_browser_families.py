@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import is_too_wide, looks, open_page, violations, visit
+from browsing import LOOKS, is_too_wide, open_page, settle, show, violations, visit
 from playwright.sync_api import expect
 
 from core import api
@@ -31,15 +31,17 @@ def families(library, server, tmp_path_factory, tiny) -> str:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_pages_of_every_family_fit_and_axe_finds_nothing_grave(browser, families, name):
-    page, complaints = visit(browser, families)
+    """Of one family Sentence is light and wide and Steps is dark and narrow, of the next it is the other way round."""
+    first, second = LOOKS if list(PRESETS).index(name) % 2 else reversed(LOOKS)
+    page, complaints = visit(browser, families, *first)
     open_page(page, f"{families}/sentence?run={name}&text=fine+film,+dull+and+slow")
     for link in ("Sentence", "Steps"):
         if link == "Steps":
             page.get_by_role("link", name=link, exact=True).click()
             page.wait_for_url(re.compile(rf"/steps\?.*run={name}"))
+            show(page, *second)
         expect(page.get_by_role("heading", level=1, name=link, exact=True)).to_be_visible()
         page.locator(".s-bar").first.wait_for()
-        for look in looks(page):
-            assert violations(page) == [], (link, look)
-            assert not is_too_wide(page, "[data-testid=stMain]"), (link, look)
-            assert page.get_by_test_id("stException").count() == 0 and complaints == [], (link, look)
+        settle(page)
+        assert violations(page) == [] and not is_too_wide(page, "[data-testid=stMain]"), link
+        assert page.get_by_test_id("stException").count() == 0 and complaints == [], link

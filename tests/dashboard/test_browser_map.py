@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import settle, switch_theme, violations, visit
+from browsing import looks, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -80,7 +80,6 @@ def test_layers_are_read_beside_the_page_and_nothing_on_it_is_at_fault(browser, 
         read.click()
     expect(chart).to_be_visible(timeout=240_000)  # all layers are read anew
     settle(page)
-    for theme in ("light", "dark"):
-        switch_theme(page, theme)
-        assert violations(page) == []
+    for rules in looks(page):
+        assert violations(page, rules) == []
     assert complaints == []

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from browsing import ROOT, is_too_wide, open_page, settle, violations, visit
+from browsing import OF_A_LOOK, ROOT, is_too_wide, open_page, settle, violations, visit
 from playwright.sync_api import Page, expect
 from reports import packed
 
@@ -91,7 +91,7 @@ def test_it_opens_without_a_network_draws_every_figure_in_both_themes_and_is_lig
     charts = data["charts"]
     assert len(charts) > 10
     drawn = page.locator("#roc .main-svg").first
-    for theme, width, paper in (("light", 1440, LIGHT), ("dark", 1024, DARK)):
+    for theme, width, paper, rules in (("light", 1440, LIGHT, ()), ("dark", 1024, DARK, OF_A_LOOK)):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=theme)
         expect(drawn).to_have_css("background-color", paper)
@@ -99,7 +99,7 @@ def test_it_opens_without_a_network_draws_every_figure_in_both_themes_and_is_lig
             assert page.locator(f"#{name} .js-plotly-plot .main-svg").count(), name
         assert page.locator("#parts .diagram svg").count() == 1
         assert not is_too_wide(page) and complaints == []
-        assert violations(page) == []
+        assert violations(page, rules) == []
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     expect(drawn).to_have_css("background-color", LIGHT)
     assert page.pdf(format="A4")[:4] == b"%PDF" and complaints == []

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import settle, switch_theme, violations, visit
+from browsing import looks, settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core import api
@@ -73,9 +73,8 @@ def test_a_word_of_a_cloud_is_reached_by_keyboard_and_filters(browser, address):
         and "36 of 360" in page.locator(".s-now").inner_text()
     )
     settle(page)
-    for theme in ("light", "dark"):
-        switch_theme(page, theme)
-        assert violations(page) == []
+    for rules in looks(page):
+        assert violations(page, rules) == []
     assert complaints == []
     pressed.press("Enter")
     expect(pressed).to_have_count(0)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from browsing import settle, switch_theme, violations, visit
+from browsing import looks, settle, violations, visit
 from named_words import write_conll
 from playwright.sync_api import Page, expect
 
@@ -58,7 +58,6 @@ def test_a_kind_of_error_filters_and_a_typed_sentence_has_the_tags_of_the_comman
     expect(typed).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
-    for theme in ("light", "dark"):
-        switch_theme(page, theme)
-        assert violations(page) == []
+    for rules in looks(page):
+        assert violations(page, rules) == []
     assert complaints == []

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -47,6 +47,10 @@ DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
 GRAVE = ("serious", "critical")
 LOOKS = ("light", 1440), ("dark", 1024)
 """Theme and width."""
+OF_A_LOOK = ("color-contrast", "link-in-text-block", "scrollable-region-focusable")
+"""The rules of axe whose outcome colours and widths decide."""
+CHARTS = [[".main-svg"]]
+"""What Plotly draws: one picture with a name of its own, in colours that axe does not read from SVG."""
 
 
 def chromium() -> str | None:
@@ -166,12 +170,15 @@ def show(page: Page, theme: str, width: int) -> None:
     switch_theme(page, theme)
 
 
-def looks(page: Page) -> Iterator[str]:
-    """Show an open page light and wide, and dark and narrow; the look that it has comes first. The theme of each."""
+def looks(page: Page) -> Iterator[tuple[str, ...]]:
+    """Show an open page light and wide, and dark and narrow; the look that it has comes first.
+
+    Yields the rules for `violations`: all in the first look, those that a look decides in the second.
+    """
     wide = page.viewport_size["width"] == LOOKS[0][1]
-    for theme, width in LOOKS if wide else reversed(LOOKS):
+    for number, (theme, width) in enumerate(LOOKS if wide else reversed(LOOKS)):
         show(page, theme, width)
-        yield theme
+        yield OF_A_LOOK if number else ()
 
 
 def until(page: Page, true: Callable[[], bool]) -> None:
@@ -182,10 +189,13 @@ def until(page: Page, true: Callable[[], bool]) -> None:
         page.wait_for_timeout(50)
 
 
-def violations(page: Page) -> list[str]:
-    """List what axe, the rules of WCAG, finds grave: each rule with the element that breaks it."""
-    rules = [rule for rule in Axe().run(page).response["violations"] if rule["impact"] in GRAVE]
-    return [f"{rule['id']}: {node['html'][:200]}" for rule in rules for node in rule["nodes"]]
+def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """List what axe, the rules of WCAG, finds grave: each rule with the element that breaks it; all rules if none."""
+    options = {"resultTypes": ["violations"]} | ({"runOnly": [*rules]} if rules else {})
+    broken = Axe().run(page, {"exclude": CHARTS}, options).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}" for rule in broken if rule["impact"] in GRAVE for node in rule["nodes"]
+    ]
 
 
 def is_too_wide(page: Page, what: str = "html") -> bool:
