@@ -82,8 +82,8 @@ def intervals(
     wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
     known = {name: closed_interval(metric, scores) for name, metric in wanted.items()}
     values: dict[str, list[np.ndarray]] = {name: [] for name, ends in known.items() if ends is None}
-    done = 0
-    for weights in resamples(len(scores), seed) if values else ():
+    most, done = max(map(draws_of, wanted.values()), default=0), 0
+    for weights in resamples(len(scores), seed, most) if values else ():
         for name, found in values.items():
             left = draws_of(wanted[name]) - done
             if left > 0:
@@ -161,12 +161,12 @@ def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float,
     )
 
 
-def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks (R, rows) float64, RESAMPLES of R in all: how often each row was drawn, with replacement."""
+def resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarray]:
+    """Yield blocks (R, rows) float64, `most` of R in all: how often each row was drawn, with replacement."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
-    for start in range(0, RESAMPLES, block):
-        size = min(block, RESAMPLES - start)
+    for start in range(0, most, block):
+        size = min(block, most - start)
         drawn = random.integers(0, rows, (size, rows)) + rows * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
 

@@ -160,7 +160,7 @@ class Compared:
 
     def _reach(self, p: float) -> float:
         """Return the distance that a chance difference exceeds with probability p."""
-        of_each = scipy.stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
+        of_each = -scipy.special.stdtrit([max(1, self.telling - 1), max(1, self.seeds - 1)], p / 2)
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 
@@ -197,14 +197,9 @@ class Draws:
         """Resample for several scores of the same rows at once, since drawing is half of the work."""
         new = [each for each in several if id(each) not in self._kept]
         found: list[list[np.ndarray]] = [[] for _ in new]
-        done = 0
-        for weights in resamples(len(new[0]), self.seed) if new else ():
-            weights = weights[: self.draws - done]
+        for weights in resamples(len(new[0]), self.seed, min(self.draws, RESAMPLES)) if new else ():
             for each, values in zip(new, found, strict=True):
                 values.append(self.metric.measure(each, weights))
-            done += len(weights)
-            if done == self.draws:
-                break
         for each, values in zip(new, found, strict=True):
             once = float(self.metric.measure(each, np.ones((1, len(each))))[0])
             self._kept[id(each)] = each, once, np.concatenate(values)  # the scores too: an id lives as long as they
