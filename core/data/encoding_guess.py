@@ -44,6 +44,8 @@ class EncodingGuess:
     encoding: str
     others: tuple[str, ...]
     """Encodings that can be read and give another text, the likeliest first."""
+    per_byte: float
+    """The mean log-probability of a byte above 127 in it."""
     plausible: bool
     """Whether the text looks like any language at all."""
 
@@ -58,10 +60,10 @@ def guess_encoding(data: bytes) -> EncodingGuess:
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
-    scored = score - _ASCII * sum(character <= "\x7f" for character in text)
-    plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
+    per_byte = mean_beyond_ascii(text, score, beyond)
+    plausible = beyond <= _FEW or per_byte > _PER_BYTE
     others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
-    return EncodingGuess(encoding, tuple(others[:3]), plausible)
+    return EncodingGuess(encoding, tuple(others[:3]), per_byte, plausible)
 
 
 def score_text(text: str, encoding: str = "") -> float:
@@ -69,6 +71,11 @@ def score_text(text: str, encoding: str = "") -> float:
     pairs = Counter(zip(" " + text, text, strict=False))
     known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
     return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
+
+
+def mean_beyond_ascii(text: str, score: float, beyond: int) -> float:
+    """Return the part of the log-likelihood of a text that is not from ASCII, for each of `beyond` bytes."""
+    return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:

@@ -10,9 +10,10 @@ from collections.abc import Collection
 import pandas as pd
 
 from core.data.cells import MISSING, as_words
-from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
-from core.data.decode import WRITINGS, without_surrogates
+from core.data.columns import KNOWN_NAMES, MOST_GUESSED, PREFIX, Layout, find_bits, is_label_name
+from core.data.decode import without_surrogates
 from core.data.findings import Finding, list_finding, plural, shown
+from core.data.garbled import WRITINGS
 from core.data.labels import WHOLE_NUMBER, distinct_labels, is_several, label_columns, read_labels
 from core.exceptions import DataError
 from core.numbers import count
@@ -33,6 +34,7 @@ _FEW = 0.05
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Letters and signs that show nothing, and what chooses a form of emoji."""
+_TRUTH = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
 _LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
 """Cyrillic and Greek letters and a minus sign that look Latin."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
@@ -52,7 +54,7 @@ def clean_rows(
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
-    usable, left_out = _find_usable(texts, labels, withheld)
+    usable, left_out = _find_usable(texts, labels, withheld, _find_names(texts, labels, layout, file))
     if layout.pair:
         texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
     taken = {*layout.taken, "text", "label"}
@@ -116,8 +118,28 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
             )
 
 
-def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
+def _find_names(texts: pd.Series, labels: pd.Series, layout: Layout, file: str) -> pd.Series:
+    """Return the rows that name columns, as below the header of a second table; refuse one of other columns."""
+    found = pd.Series(False, index=texts.index)
+    if layout.form != "one" or not (names := [each for each in labels.dropna().unique() if _is_name(each)]):
+        return found
+    found |= labels.isin(names) & texts.map(_is_name, na_action="ignore").eq(True)
+    for row in found.to_numpy().nonzero()[0]:
+        if is_label_name(texts.iloc[row]):
+            seen = f"the row '{shown(texts.iloc[row])}', '{shown(labels.iloc[row])}' names other columns"
+            raise DataError(f"{seen}, so a second table begins there; put it into a file of its own", file=file, row=int(row) + 1)
+    return found
+
+
+def _is_name(cell: str) -> bool:
+    return cell.strip().casefold() in KNOWN_NAMES
+
+
+def _find_usable(
+    texts: pd.Series, labels: pd.Series, withheld: str, names: pd.Series
+) -> tuple[pd.Series, list[Finding]]:
     lost = (
+        ("repeated-header", names, "with names of columns, as where tables were joined,"),
         ("missing-text", texts.isna(), "without a text"),
         ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
         ("missing-label", labels.isna() | (labels == ""), "without a label"),
@@ -214,6 +236,7 @@ def _fold(label: str) -> str:
     """Return what labels that a reader takes for the same have in common, or the number that a label is."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
+    seen = _TRUTH.get(seen.strip(), seen)
     with contextlib.suppress(ValueError):
         if "_" not in seen and len(seen) <= 15:
             return str(float(seen))
@@ -239,6 +262,13 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
     """Return a finding if some of these distinct labels look the same to a reader."""
-    alike = len(labels) - len(set(map(_fold, labels)))
-    message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
-    return list_finding("case", "warning", alike, message)
+    alike = dict[str, list[str]]()
+    for label in sorted(labels):
+        alike.setdefault(_fold(label), []).append(label)
+    number = len(labels) - len(alike)
+    first, other, *_ = next((each for each in alike.values() if len(each) > 1), ("", ""))
+    message = (
+        f"{plural(number, 'label')} differing from another only in case, width, spacing, look-alike letters or the "
+        f'word for yes or no; if they are one, data.rename="{shown(other)}={shown(first)}" merges such labels'
+    )
+    return list_finding("case", "warning", number, message)

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from core.data.decode import decode, decode_line, find_garbled, without_surrogates
+from core.data.decode import decode, decode_line, without_surrogates
 from core.exceptions import DataError
 
 KOREAN = "이 영화 정말 재미있어요 강추\n돈이 아깝다 최악\n" * 5
@@ -61,15 +61,6 @@ def test_bytes_that_make_no_words_are_refused_with_candidates():
     lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]
     with pytest.raises(DataError, match=r"its encoding cannot be told: .* name it with data.encoding \(perhaps "):
         decode(b"\n".join(lines))
-
-
-@pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman", "cp437", "cp850", "cp866", "koi8-r"])
-def test_text_that_was_garbled_before_is_told(codec):
-    garbled = "a café on the corner\n".encode().decode(codec) * 3
-    assert find_garbled(garbled)[0] == 3 and find_garbled(garbled)[2] == "é"
-    good = "a café, naïve – “fine” · l’été, d’être, “été”, CAFÉ» · —él · рай, сад · Привет, мир · 너무 좋아\n"
-    assert find_garbled(good)[0] == 0
-    assert find_garbled("it\x92s good") == (1, "\x92", "’")
 
 
 def test_beside_a_named_encoding_stand_those_that_would_be_found():
