@@ -31,6 +31,7 @@ _RARE = {"cp850": 4.0, "cp852": 4.0, "cp857": 4.0, "cp866": 3.0, "mac-roman": 3.
 }
 """Nats that an encoding pays for being seldom met."""
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
+_EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
 _MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
 _LETTERS = 120
@@ -58,6 +59,8 @@ def guess_encoding(data: bytes) -> EncodingGuess:
         text = sample.decode(encoding, "replace")
         best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
+    if not sample.translate(None, _EURO_OR_ASCII):  # in other encodings a capital letter, which is never alone
+        ranked.sort(key=lambda each: each[1] != "cp1252")
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
     per_byte = mean_beyond_ascii(text, score, beyond)

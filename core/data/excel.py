@@ -16,7 +16,7 @@ import pandas as pd
 from core.data import limits
 from core.data.cells import ERRORS, cell_of
 from core.data.columns import KNOWN_NAMES
-from core.data.findings import Finding, RawTable, list_finding, naming_sheets, plural, shown
+from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
 from core.data.reading_decisions import describe_head, find_left_out
 from core.data.table_head import HEADER_ROWS, TableHead, find_head, repeats_header
 from core.exceptions import DataError
@@ -28,10 +28,8 @@ _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
-_MOST_STARTS = 20
-"""Empty rows below which a second table is looked for."""
-_LONGEST = 40
-"""Characters of a cell in the header of a second table."""
+_MOST_STARTS, _LONGEST = 20, 40
+"""Empty rows below which a second table is looked for, and characters of a cell in its header, at most."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -61,7 +59,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
             if not book.worksheets:
                 raise DataError("the workbook has no sheet with cells", file=file)
             visible = tuple(each.title for each in book.worksheets if each.sheet_state == "visible")
-            chosen, findings, alike = _chosen(book.worksheets, sheet, file)
+            chosen, findings = _chosen(book.worksheets, sheet, file)
             with naming_sheets(visible, chosen.title):
                 part = _Part.of(archive, chosen)
                 places, seen = _rows(chosen, part.merged, file)
@@ -84,6 +82,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     filled = [row + [None] * (width - len(row)) for row in rows]
     words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
     head = find_head(words, width, header)
+    more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
     end, further = _find_second([*places], filled, starts[:_MOST_STARTS], head)
     filled = filled[:end]
     kept = [row for row in filled[head.begin :] if not repeats_header(row, head)]
@@ -94,8 +93,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         pd.DataFrame(kept, columns=list(head.columns), dtype=object),
         "xlsx",
         header=head.named,
-        findings=(*findings, *seen, *further, *_find_beside(filled, head), *left_out, *of_formulas),
-        seen=f"the sheet '{shown(chosen.title)}'{alike}",
+        findings=(*findings, *seen, *further, *left_out, *of_formulas),
+        seen=f"the sheet '{shown(chosen.title)}'{more}",
         sheets=visible,
         sheet=chosen.title,
         decisions=(describe_head(head),),
@@ -132,17 +131,7 @@ def _find_second(
     return len(rows), []
 
 
-def _find_beside(rows: list[list[Any]], head: TableHead) -> list[Finding]:
-    """Return a finding where a column without a cell, also in the header, has two columns on either side."""
-    filled = [any(cell not in (None, "") for cell in column) for column in zip(*rows, strict=True)]
-    at = next((n for n, any_cell in enumerate(filled) if not any_cell and min(sum(filled[:n]), sum(filled[n:])) > 1), 0)
-    names = [" | ".join(map(shown, part)) for part in (head.columns[:at], head.columns[at + 1 :])]
-    message = f"an empty column divides the sheet, which is read as one table: {names[0]} and {names[1]}; "
-    return list_finding("tables-beside", "warning", at, f"{message}if they are two, put each on a sheet of its own")
-
-
-def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding], str]:
-    """Return the sheet that is read, what is left out, and which others have its columns."""
+def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
@@ -150,40 +139,36 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
         if found is None:
             there = ", ".join(f"'{shown(each.title)}'" for each in sheets[:_MOST_SHEETS])
             raise DataError(f"no sheet '{shown(asked)}' for data.sheet; the workbook has {there}", file=file)
-        return found, [], ""
+        return found, []
     found, *more = visible[:_MOST_SHEETS]
-    alike = ""
     if more:
         sizes = [(each, *_filled(each)) for each in (found, *more)]
-        tables = [each for each, rows, columns, _ in sizes if rows > 2 and columns > 1]
-        texts = [f"'{shown(each.title)}'" for each, rows, columns, _ in sizes if rows > 2 and columns == 1]
+        tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
+        texts = [f"'{shown(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
         if len(texts) > 1 and not tables:
             raise DataError(
                 f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])}); if each holds the texts "
                 "of one class, put all texts on one sheet, with the class in a second column",
                 file=file,
             )
-        found = next(iter([*tables, *(each for each, rows, *_ in sizes if rows), found]))
-        top = next(first for each, _, _, first in sizes if each is found)
-        same = [f"'{shown(each.title)}'" for each, *_, first in sizes if each in tables and first == top]
-        alike = f", one of {len(same)} with the same columns ({', '.join(same[:8])})" if len(same) > 1 else ""
+        found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     others = [f"'{shown(each.title)}'" for each in visible if each is not found]
     others += [f"'{shown(each.title)}' (hidden)" for each in hidden if each is not found]
     if not others:
-        return found, [], alike
+        return found, []
     message = f"the sheet '{shown(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
-    if alike:
-        message += f"; it is{alike.removeprefix(',')}: if all belong together, or each is a class, put them on one sheet"
-    return found, [Finding("sheets", "warning" if alike else "note", len(others), message)], alike
+    return found, [Finding("sheets", "note", len(others), message)]
 
 
-def _filled(sheet: Any) -> tuple[int, int, tuple[Any, ...]]:
-    """Count the filled rows at the top of a sheet, and the most cells that two of them fill; and return the first."""
+def _filled(sheet: Any) -> tuple[int, int]:
+    """Count the filled rows at the top of a sheet, and the most cells that two of them fill."""
     sheet.reset_dimensions()
-    rows = list(sheet.iter_rows(values_only=True, max_row=_LOOKED_AT, max_col=_LOOKED_AT))
-    counts = [sum(cell is not None for cell in cells) for cells in rows]
+    counts = [
+        sum(cell is not None for cell in cells)
+        for cells in sheet.iter_rows(values_only=True, max_row=_LOOKED_AT, max_col=_LOOKED_AT)
+    ]
     filled = sorted(filter(None, counts), reverse=True)
-    return len(filled), filled[1] if len(filled) > 1 else 0, next(filter(any, rows), ())
+    return len(filled), filled[1] if len(filled) > 1 else 0
 
 
 class _Part(NamedTuple):

@@ -37,6 +37,8 @@ WRITINGS = {
     "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
     "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
     "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
+    "numbers in place of words ([101, 2054])": re.compile(r"\A\s*\[?\s*\d+(?:[,\s]+\d+){2,}\s*\]?\s*\Z"),
+    "a list of words (['so', 'it'])": re.compile(r"\A\s*\[\s*(?:'.*'|\".*\")\s*\]\s*\Z", re.DOTALL),
     "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
     "a formula of Excel": re.compile(r'\A="'),
     "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),

@@ -34,7 +34,10 @@ _FEW = 0.05
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Letters and signs that show nothing, and what chooses a form of emoji."""
-_TRUTH = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
+_SAME = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
+_SAME |= {"pos": "positive", "neg": "negative", "neu": "neutral"}
+_UNKNOWN = frozenset("None nan NaN n/a N/A NA na ? ?? <NA> null undefined".split())
+"""What programs write where nothing is known; as a label it may be a class."""
 _LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
 """Cyrillic and Greek letters and a minus sign that look Latin."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
@@ -110,7 +113,9 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
     """Refuse labels in quotes, or with a quote at one end: the quoting of the file was not understood."""
     for word in sorted(distinct_labels(labels)):
         ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
-        if ends and (word.count('"') % 2 or (len(word) > 1 and _QUOTES.get(word[0]) == word[-1]) or '\\"' in word):
+        inside = word.rstrip("),;]")
+        closed = len(inside) > 1 and _QUOTES.get(inside[0]) == inside[-1]
+        if ends and (word.count('"') % 2 or closed or '\\"' in word):
             raise DataError(
                 f"the label {shown(word)} begins or ends with a quote, so the file is quoted in a way that was not "
                 "understood; name it with data.quoting: double, backslash, single, curly or none",
@@ -127,7 +132,9 @@ def _find_names(texts: pd.Series, labels: pd.Series, layout: Layout, file: str) 
     for row in found.to_numpy().nonzero()[0]:
         if is_label_name(texts.iloc[row]):
             seen = f"the row '{shown(texts.iloc[row])}', '{shown(labels.iloc[row])}' names other columns"
-            raise DataError(f"{seen}, so a second table begins there; put it into a file of its own", file=file, row=int(row) + 1)
+            raise DataError(
+                f"{seen}, so a second table begins there; put it into a file of its own", file=file, row=int(row) + 1
+            )
     return found
 
 
@@ -236,7 +243,8 @@ def _fold(label: str) -> str:
     """Return what labels that a reader takes for the same have in common, or the number that a label is."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
-    seen = _TRUTH.get(seen.strip(), seen)
+    seen = seen.strip().rstrip(".:!") or seen
+    seen = _SAME.get(seen, seen)
     with contextlib.suppress(ValueError):
         if "_" not in seen and len(seen) <= 15:
             return str(float(seen))
@@ -268,7 +276,13 @@ def find_alike(labels: Collection[str]) -> list[Finding]:
     number = len(labels) - len(alike)
     first, other, *_ = next((each for each in alike.values() if len(each) > 1), ("", ""))
     message = (
-        f"{plural(number, 'label')} differing from another only in case, width, spacing, look-alike letters or the "
-        f'word for yes or no; if they are one, data.rename="{shown(other)}={shown(first)}" merges such labels'
+        f"{plural(number, 'label')} differing from another only in case, width, spacing, look-alike letters, a sign at "
+        f'the end or a short form; if they are one, data.rename="{shown(other)}={shown(first)}" merges such labels'
     )
-    return list_finding("case", "warning", number, message)
+    unknown = sorted(_UNKNOWN.intersection(labels))
+    left_out = ",".join(f"{each}=" for each in unknown)
+    none = f'{", ".join(unknown)} read as a class; if that means no label, data.rename="{renamed}" leaves its rows out'
+    return [
+        *list_finding("case", "warning", number, message),
+        *list_finding("unknown-label", "warning", len(unknown), none),
+    ]

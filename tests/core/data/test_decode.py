@@ -96,3 +96,9 @@ def test_every_encoding_that_is_offered_instead_can_read_the_file():
         data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
         found = decode(data)
         assert found.others and all(decode(data, each).text for each in found.others)
+
+
+@pytest.mark.parametrize("words", ["€€€ for nothing", "well €, or so", "only €€ here"])
+def test_a_euro_sign_alone_is_of_windows(words):
+    decoded = decode(f"text,label\n{words},1\n".encode("cp1252"))
+    assert (decoded.encoding, decoded.text) == ("cp1252", f"text,label\n{words},1\n") and decoded.others
