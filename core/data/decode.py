@@ -64,17 +64,11 @@ class Decoded:
 
 
 def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | None = None) -> Decoded:
-    """Turn the bytes of a file to text.
+    """Turn the bytes of a whole file to text; refuse what is no text, or makes no words in any encoding.
 
-    Args:
-        data: The bytes of the whole file.
-        encoding: One of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
-            empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`).
-        file: Name for messages.
-        guess: What was guessed for this file and others together; None: it is guessed from this file alone.
-
-    Raises:
-        DataError: the encoding is unknown or wrong, or the bytes are no text or make no words in any encoding.
+    `encoding` is one of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
+    empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`). `guess` is what
+    was guessed for this file and others together.
     """
     nuls = 0 if data.startswith(_WIDE_BOMS) or _wide_encoding(data) else data.count(0)
     if 0 < nuls <= _MOST_CONTROL * len(data):

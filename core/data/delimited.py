@@ -79,17 +79,11 @@ class Parsed:
 
 
 def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> Parsed:
-    """Divide a text into rows and columns.
+    """Divide the text of a whole file into rows and columns.
 
-    Args:
-        text: The whole file.
-        delimiter: One or more characters, or `tab`; empty: found by inspection.
-        header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
-        quoting: One of `QUOTINGS`; empty: found by inspection.
-        file: Name for messages.
-
-    Raises:
-        DataError: the delimiter does not divide the lines, or the table is larger than allowed (`limits`).
+    `delimiter` is one or more characters, or `tab`; `header` says `yes` or `no`: whether the first row names the
+    columns; `quoting` is one of `QUOTINGS`. What is empty is found by inspection. Raises a DataError if the delimiter
+    does not divide the lines, or the table is larger than allowed (`limits`).
     """
     named = _SEP.match(text)
     text = (text[named.end() :] if named else text).rstrip("\x1a")

@@ -42,13 +42,10 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
-    """Read the table of one sheet.
+    """Read the table of one sheet of a workbook.
 
-    Args:
-        data: The whole workbook.
-        file: Name for messages.
-        sheet: Name of the sheet; empty: the first visible one that holds a table of at least two columns.
-        header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
+    `sheet` names it; empty: the first visible one that holds a table of at least two columns. `header` says `yes` or
+    `no`: whether the first row names the columns; empty: found by inspection.
     """
     import openpyxl
 

@@ -41,14 +41,10 @@ _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
 def find_form(
     frame: pd.DataFrame, layout: Layout, separator: str = "", *, several: bool = False, file: str = ""
 ) -> Layout:
-    """Find how the labels of a table are written, and return its columns with that.
+    """Find how the labels of a raw table are written, and return its columns with that.
 
-    Args:
-        frame: The raw table.
-        layout: Its columns, as `columns.choose_columns` gives them.
-        separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
-        several: Texts have several labels, whatever this table looks like.
-        file: Name for messages.
+    `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
+    texts have several labels, whatever this table looks like.
     """
     if layout.form == "columns":
         return layout

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import pandas as pd
 
 from core.data.cells import MISSING, as_words
-from core.data.columns import KNOWN_NAMES, MOST_GUESSED, PREFIX, Layout, find_bits, is_label_name
+from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, list_finding, plural, shown
 from core.data.garbled import WRITINGS
@@ -57,7 +57,7 @@ def clean_rows(
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
-    usable, left_out = _find_usable(texts, labels, withheld, _find_names(texts, labels, layout, file))
+    usable, left_out = _find_usable(texts, labels, withheld)
     if layout.pair:
         texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
     taken = {*layout.taken, "text", "label"}
@@ -123,30 +123,8 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
             )
 
 
-def _find_names(texts: pd.Series, labels: pd.Series, layout: Layout, file: str) -> pd.Series:
-    """Return the rows that name columns, as below the header of a second table; refuse one of other columns."""
-    found = pd.Series(False, index=texts.index)
-    if layout.form != "one" or not (names := [each for each in labels.dropna().unique() if _is_name(each)]):
-        return found
-    found |= labels.isin(names) & texts.map(_is_name, na_action="ignore").eq(True)
-    for row in found.to_numpy().nonzero()[0]:
-        if is_label_name(texts.iloc[row]):
-            seen = f"the row '{shown(texts.iloc[row])}', '{shown(labels.iloc[row])}' names other columns"
-            raise DataError(
-                f"{seen}, so a second table begins there; put it into a file of its own", file=file, row=int(row) + 1
-            )
-    return found
-
-
-def _is_name(cell: str) -> bool:
-    return cell.strip().casefold() in KNOWN_NAMES
-
-
-def _find_usable(
-    texts: pd.Series, labels: pd.Series, withheld: str, names: pd.Series
-) -> tuple[pd.Series, list[Finding]]:
+def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
     lost = (
-        ("repeated-header", names, "with names of columns, as where tables were joined,"),
         ("missing-text", texts.isna(), "without a text"),
         ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
         ("missing-label", labels.isna() | (labels == ""), "without a label"),
@@ -281,7 +259,7 @@ def find_alike(labels: Collection[str]) -> list[Finding]:
     )
     unknown = sorted(_UNKNOWN.intersection(labels))
     left_out = ",".join(f"{each}=" for each in unknown)
-    none = f'{", ".join(unknown)} read as a class; if that means no label, data.rename="{renamed}" leaves its rows out'
+    none = f'{", ".join(unknown)} read as a class; if that means no label, data.rename="{left_out}" leaves it out'
     return [
         *list_finding("case", "warning", number, message),
         *list_finding("unknown-label", "warning", len(unknown), none),

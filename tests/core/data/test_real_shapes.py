@@ -405,11 +405,3 @@ def test_a_workbook_with_a_class_on_each_sheet_is_told(tmp_path):
     parts = {name: [["id", "text"], *([n, *row] for n, row in enumerate(rows))] for name, rows in parts.items()}
     with pytest.raises(DataError, match=r"the sheet 'bad' \(one of 2; if each is a class, put all on one.*: no column"):
         read_file(workbook(tmp_path / "b.xlsx", **parts))
-
-
-def test_names_of_columns_among_the_rows_are_left_out_or_refused(tmp_path):
-    rows = [f"{text},{label}" for text, label in TABLE]
-    report = inspect_file(write(tmp_path / "a.csv", "\n".join([*rows, "sentence,sentiment", *rows[1:]])))
-    assert report.classes == {"bad": 30, "good": 30} and counted(report, "repeated-header") == [1]
-    with pytest.raises(DataError, match="row 31: the row 'label', 'text' names other columns"):
-        read_file(write(tmp_path / "b.csv", "\n".join([*rows, "label,text", "bad,so late"])))
