@@ -21,14 +21,9 @@ _PER_BYTE = -5.5
 """Mean log-probability of a byte above 127 below which no reading is believed."""
 _FEW = 8
 """Bytes above 127 up to which nothing is refused: a pound sign and two accents prove little."""
-_RARE = {"cp850": 4.0, "cp852": 4.0, "cp857": 4.0, "cp866": 3.0, "mac-roman": 3.0, "mac-cyrillic": 4.0} | {
-    "iso8859-15": 1.0,
-    "iso8859-2": 1.0,
-    "iso8859-5": 3.0,
-    "iso8859-9": 1.0,
-    "cp1258": 2.0,
-    "koi8-u": 1.0,
-}
+_RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
+_RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
+_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
 """Nats that an encoding pays for being seldom met."""
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
 _EURO_OR_ASCII = bytes(range(129))

@@ -50,10 +50,8 @@ def clean_rows(
     """Return the rows with a usable text and label, with a fresh index, and what was found.
 
     They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
-    several, a tuple of them) and the others of the table. A label equal to `withheld` means none.
-
-    Raises:
-        DataError: a 0/1 column holds something else, or a pair has no second text.
+    several, a tuple of them) and the others of the table. A label equal to `withheld` means none. Raises a DataError
+    if a 0/1 column holds something else, or a pair has no second text.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
